@@ -74,7 +74,7 @@ def make_shifted(
 def make_shrunk(
     n_samples: int, *, slope: float, population: bool = False, random_state: RandomState = None
 ) -> CalibrationProblem:
-    r"""Draw over-confident predictions: outcomes are closer to 1/2 by a constant factor.
+    r"""Draw over-confident predictions: true probabilities are shrunk towards 1/2.
 
     Parameters
     ----------

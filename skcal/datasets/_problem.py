@@ -11,7 +11,7 @@ from skcal._tools._show_record import show_record
 
 
 class TrueValue(NamedTuple):
-    """What a measure returns on a population.
+    """True value of a measure, on the population.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class CalibrationProblem(NamedTuple):
         return show_record(self)
 
     def true_value(self, measure: str, **options: Any) -> float:
-        """What a measure returns on the population.
+        """True value of a measure, on the population.
 
         Parameters
         ----------

@@ -47,7 +47,7 @@ _EXPLAIN_SINGLE = " Its scores have single precision; a larger atol takes what c
 def to_onnx(
     model: Any, X: Any, *, target_opset: int = _OLDEST_OPSET, atol: float = 1e-6
 ) -> ModelProto:
-    """Write a fitted recalibrator or recalibrated classifier as a graph of ONNX.
+    """Convert a fitted recalibrator or recalibrated classifier to an ONNX model.
 
     Parameters
     ----------

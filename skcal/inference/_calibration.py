@@ -45,7 +45,7 @@ def calibration_test(
     random_state: RandomState = None,
     **options: Any,
 ) -> TestResult:
-    r"""Test whether a model is calibrated, exactly at every number of rows.
+    r"""Exact finite-sample test of calibration.
 
     Under the hypothesis labels are drawn from the predictions. So labels are drawn many times, and
     the statistic of the sample is compared with those of the draws. Rows must be independent, or
@@ -270,7 +270,7 @@ def calibration_test_from_summary(
     random_state: RandomState = None,
     **options: Any,
 ) -> TestResult:
-    r"""Test whether a model is calibrated, from a summary of a stream.
+    r"""Test of calibration from a streaming summary.
 
     This is :func:`calibration_test` without the rows: exact for predictions rounded to their
     cells. Rows must be independent, see

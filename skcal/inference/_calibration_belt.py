@@ -45,7 +45,7 @@ class CalibrationBelt(NamedTuple):
         return show_record(self)
 
     def find_deviations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the diagonal is outside of the band: predictions that are wrong.
+        """Predictions where the diagonal leaves the band, so that the model is miscalibrated.
 
         Both arrays are empty where the band holds all of the diagonal. Ends of regions are found
         on the straight lines between neighbours in `prob_pred`.
@@ -76,7 +76,7 @@ def calibration_belt_test(
     clusters: ArrayLike | None = None,
     data: Literal["external", "training"] = "external",
 ) -> TestResult:
-    r"""Test calibration by a polynomial of the log odds whose degree is chosen (GiViTI).
+    r"""Test calibration against a polynomial of the log odds of data-driven degree (GiViTI).
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def calibration_belt(
     data: Literal["external", "training"] = "external",
     confidence_level: float = 0.95,
 ) -> CalibrationBelt:
-    r"""Confidence band for a calibration curve, a polynomial of the log odds (GiViTI).
+    r"""Confidence band for a calibration curve that is a polynomial of the log odds (GiViTI).
 
     Parameters
     ----------

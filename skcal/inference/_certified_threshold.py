@@ -39,7 +39,7 @@ _N_TRIES = 12
 
 
 class CertifiedThreshold(NamedTuple):
-    """A threshold, and what is promised of the rows on one side of it.
+    """A threshold, and the risk guaranteed for the rows it accepts.
 
     ``print`` shows it as a sentence.
 
@@ -114,7 +114,7 @@ class CertifiedThreshold(NamedTuple):
 
     @property
     def feasible(self) -> bool:
-        """Whether any row may be accepted."""
+        """Whether any row can be accepted."""
         return self.n_accepted > 0
 
 
@@ -132,7 +132,7 @@ def certified_threshold(
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> CertifiedThreshold | dict[Any, Any]:
-    r"""Lowest threshold above which predictions may be acted on, with a promise of the risk.
+    r"""Lowest threshold above which the risk is guaranteed to be at most a given level.
 
     "Answers with a confidence of .83 or more may pass: at most 5 % of them are wrong, with 95 %
     confidence." The promise holds at every number of rows, whether the model is calibrated or not;

@@ -33,7 +33,7 @@ def compare_summaries(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
-    r"""Test whether two periods, or segments, have the same mean outcome for equal predictions.
+    r"""Test whether two periods or segments have the same calibration curve.
 
     A model may be calibrated in both, or in neither: the test asks whether anything changed between
     them. A different distribution of the predictions is no change. Rows must be independent, see

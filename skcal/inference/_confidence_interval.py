@@ -55,7 +55,7 @@ def confidence_interval(
     random_state: RandomState = None,
     **options: Any,
 ) -> Interval:
-    r"""Confidence interval of the population value of a calibration measure.
+    r"""Confidence interval for the population value of a calibration measure.
 
     The default interval holds whether the model is calibrated, nearly so, or far from it: it
     contains 0 where the sample may come from a calibrated model, and always the estimate.
@@ -264,7 +264,7 @@ def confidence_interval_from_summary(
     random_state: RandomState = None,
     **options: Any,
 ) -> Interval:
-    r"""Confidence interval of the population value of a calibration measure, from a summary.
+    r"""Confidence interval for the population value of a measure, from a streaming summary.
 
     This is :func:`confidence_interval` without the rows: numbers of rows are dealt out or drawn
     instead. Its notes hold here too.

@@ -19,7 +19,7 @@ from skcal._tools._typing import ArrayLike
 
 
 class ConsistencyBand(NamedTuple):
-    """Range of the mean outcome of every bin that holds rows, if the model is calibrated.
+    """Range of the mean outcome in each non-empty bin if the model is calibrated.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ def consistency_band(
     confidence_level: float = 0.95,
     simultaneous: bool = False,
 ) -> ConsistencyBand:
-    r"""Exact range of the mean outcome in each bin if the model is calibrated.
+    r"""Exact range of the mean outcome in each bin if the model is calibrated (consistency band).
 
     A mean outcome outside of its range is more than chance. The ranges lie around the diagonal and
     depend on the predictions alone. Rows must be independent, see

@@ -19,7 +19,7 @@ from skcal.inference._test_result import TestResult
 
 
 class CoxRecalibration(NamedTuple):
-    """Logistic recalibration of predictions, and the tests that none is needed.
+    """Logistic recalibration (Cox), with tests of the hypothesis that none is needed.
 
     ``print`` shows it as a sentence.
 
@@ -67,7 +67,7 @@ def cox_recalibration(
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> CoxRecalibration:
-    r"""Intercept and slope of a logistic recalibration, with intervals and tests (Cox).
+    r"""Calibration intercept and slope (Cox), with confidence intervals and tests.
 
     Parameters
     ----------

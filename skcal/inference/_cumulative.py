@@ -32,7 +32,7 @@ def cumulative_calibration_test(
     reduction: Literal["auto", "confidence"] = "auto",
     deviation: Literal["range", "max"] = "range",
 ) -> TestResult:
-    r"""Test calibration by the cumulative residuals (Kuiper, Kolmogorov-Smirnov).
+    r"""Test of calibration based on cumulative residuals (Kuiper, Kolmogorov-Smirnov).
 
     It needs no bins and no bandwidth, and finds errors anywhere on [0, 1]. Rows must be
     independent, see :ref:`without-clusters`.

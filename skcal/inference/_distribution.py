@@ -29,7 +29,7 @@ def distribution_calibration_test(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
-    r"""Test whether predicted distributions are calibrated, exactly at every number of rows.
+    r"""Exact finite-sample test of the calibration of predicted distributions.
 
     Under the hypothesis targets are drawn from the predictions. So they are drawn many times, and
     the statistic of the sample is compared with those of the draws. Rows must be independent, see

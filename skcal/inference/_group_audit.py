@@ -45,7 +45,7 @@ _LEAST_ONE_SIDED_LEVEL = 0.5
 
 
 class GroupAudit(NamedTuple):
-    """What `audit_groups` finds, for each group, those that stand out most first.
+    """Results of `audit_groups` for each group, the most significant first.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class GroupAudit(NamedTuple):
         return show_record(self)
 
     def find(self, alpha: float = 0.05) -> list[Any]:
-        """Groups in which the model is miscalibrated, by adjusted p-values of at most `alpha`.
+        """Groups in which the model is miscalibrated: adjusted p-value of at most `alpha`.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class GroupAudit(NamedTuple):
         return [self.names[k] for k in found]
 
     def to_frame(self) -> pd.DataFrame:
-        """Table with a row for each group, those that stand out most first.
+        """Table with a row for each group, the most significant first.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class GroupAudit(NamedTuple):
         )
 
     def print(self, n_groups: int = _N_SHOWN) -> None:
-        """Print the answer, and the groups that stand out most.
+        """Print the result and the most significant groups.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ def audit_groups(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> GroupAudit:
-    r"""Test in which of many overlapping groups a model is miscalibrated.
+    r"""Find the groups, possibly overlapping, in which a model is miscalibrated.
 
     The p-value of "calibrated in all groups" is exact at every number of rows, for any number of
     groups and any overlap. Rows must be independent, or belong to independent `clusters`, with
@@ -393,7 +393,7 @@ def audit_groups_from_summary(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> GroupAudit:
-    r"""Test in which groups a model is miscalibrated, from summaries of a stream.
+    r"""Find the groups in which a model is miscalibrated, from streaming summaries.
 
     This is :func:`audit_groups` without the rows, for data that come in batches, or from several
     places: summaries are merged, and audited when they are complete. Rows must be independent, see

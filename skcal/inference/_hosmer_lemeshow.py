@@ -47,7 +47,7 @@ def hosmer_lemeshow_test(
     alternative: Literal["two-sided", "greater", "less"] = "two-sided",
     data: Literal["external", "training"] = "external",
 ) -> TestResult:
-    r"""Test calibration by observed and expected numbers in groups (Hosmer-Lemeshow).
+    r"""Hosmer-Lemeshow test: observed against expected numbers of events in risk groups.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class IsotonicBand(NamedTuple):
         return np.append(0.0, self.low)[before], np.append(self.high, 1.0)[after]
 
     def find_deviations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the diagonal is outside of the band: regions where predictions are wrong.
+        """Regions where the diagonal leaves the band, so that the model is miscalibrated.
 
         Both arrays are empty where the band holds all of the diagonal, so that the outcomes do not
         contradict calibration. With the confidence of the band all regions are right; between two
@@ -95,7 +95,7 @@ def isotonic_band(
     reduction: Literal["auto", "confidence"] = "auto",
     confidence_level: float = 0.95,
 ) -> IsotonicBand:
-    r"""Confidence band for the whole calibration curve, assumed non-decreasing.
+    r"""Simultaneous confidence band for a calibration curve, assumed non-decreasing.
 
     With a probability of at least `confidence_level` it holds the whole curve, for every number
     of rows. There is nothing to tune: no bins, no bandwidth, no resamples. Rows must be

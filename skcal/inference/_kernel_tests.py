@@ -58,7 +58,7 @@ def kernel_calibration_test(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
-    r"""Test whether a model is calibrated, by the squared kernel calibration error (SKCE).
+    r"""Test of calibration based on the squared kernel calibration error (SKCE).
 
     The hypothesis is calibration in the strongest sense: whatever vector of probabilities is
     predicted, the classes come true as often as it says. Rows must be independent, see
@@ -333,7 +333,7 @@ def mean_embedding_test(
     bandwidth: float | Literal["median"] = 1.0,
     label_kernel: ArrayLike | None = None,
 ) -> TestResult:
-    r"""Test whether a model is calibrated at chosen test points (UCME).
+    r"""Test of calibration based on the mean embedding at chosen test points (UCME).
 
     At each test point, a predicted vector with a label, it compares how often that label came
     true near that vector with how often it was predicted to. The cost is linear in the rows.

@@ -20,7 +20,7 @@ from skcal._tools._typing import ArrayLike
 
 
 class NetBenefitDifference(NamedTuple):
-    """Net benefit of predictions beyond a baseline, with a band.
+    """Difference in net benefit between predictions and a baseline, with a band.
 
     ``print`` shows it as a sentence.
 
@@ -64,7 +64,7 @@ def net_benefit_difference(
     act: Literal[">", ">="] = ">=",
     confidence_level: float = 0.95,
 ) -> NetBenefitDifference:
-    r"""Difference of net benefits, with a band that holds at all thresholds at once.
+    r"""Difference in net benefit, with a simultaneous confidence band over thresholds.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _GROUP_OPTIONS = {"max_depth": 1, "min_samples": 1, "n_bins": 2, "max_groups": 1
 
 
 class PooledEstimate(NamedTuple):
-    """A coefficient that differs among groups.
+    """Pooled estimate of a coefficient that varies between groups.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class PooledEstimate(NamedTuple):
 
 
 class PooledCoxRecalibration(NamedTuple):
-    """Logistic recalibration of groups, pooled.
+    """Logistic recalibration pooled over groups (random-effects meta-analysis).
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def pooled_cox_recalibration(
     labels: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> PooledCoxRecalibration:
-    r"""Intercept and slope of groups such as centres, and what to expect of another group.
+    r"""Calibration intercept and slope pooled over groups, with prediction intervals.
 
     Parameters
     ----------

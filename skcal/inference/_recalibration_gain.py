@@ -43,7 +43,7 @@ _SHARE_KEPT = 0.05
 
 
 class RecalibrationGain(NamedTuple):
-    """What recalibration brings, see `recalibration_gain`.
+    """Estimated gain from recalibration, with lower bounds; see `recalibration_gain`.
 
     ``print`` shows it as a sentence.
 

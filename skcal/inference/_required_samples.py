@@ -60,7 +60,7 @@ _QUANTITIES = ("slope", "calibration_in_the_large", "observed_expected_ratio")
 
 
 class RequiredSamples(NamedTuple):
-    """How many rows to label, and what they are expected to show.
+    """Required number of labelled rows, and the expected result.
 
     ``print`` shows it as a sentence.
 
@@ -102,7 +102,7 @@ def required_samples(
     random_state: RandomState = None,
     **options: Any,
 ) -> RequiredSamples:
-    r"""Rows to label for a test of calibration to find a given error.
+    r"""Number of labelled rows a calibration test needs to detect a given error.
 
     Only predictions are needed, not labels: what the model predicts for the population in which it
     is to be tested.
@@ -257,7 +257,7 @@ def required_samples_for_width(
     sample_weight: ArrayLike | None = None,
     design_effect: float = 1.0,
 ) -> RequiredSamples:
-    r"""Rows to label for a confidence interval of a given length.
+    r"""Number of labelled rows needed for a confidence interval of a given width.
 
     Only predictions are needed, not labels: what the model predicts for the population in which it
     is to be validated.

@@ -27,7 +27,7 @@ def spiegelhalter_test(
     reduction: Literal["auto", "confidence"] = "auto",
     clusters: ArrayLike | None = None,
 ) -> TestResult:
-    r"""Test calibration by the Brier score (Spiegelhalter).
+    r"""Spiegelhalter's test of calibration, based on the Brier score.
 
     Predictions determine the expected Brier score of a calibrated model. Predictions that are too
     extreme have a larger Brier score than expected, predictions that are not extreme enough a

@@ -29,7 +29,7 @@ def t_cal_test(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
-    r"""Test calibration by debiased squared errors on 2, 4, 8, ... bins at once (T-Cal).
+    r"""T-Cal test of calibration: debiased squared errors on 2, 4, 8, ... bins at once.
 
     Few bins find errors that are small and wide, many bins those that are large and narrow. The
     test adapts to either, and is exact at every number of rows. Rows must be independent, see

@@ -6,7 +6,7 @@ from skcal._tools._words import show_label, show_pvalue
 
 
 class TestResult(NamedTuple):
-    """Result of a test of the hypothesis that a model is calibrated, or that two are alike.
+    """Result of a test that a model is calibrated, or that two are equally calibrated.
 
     ``print`` shows it as a sentence.
 

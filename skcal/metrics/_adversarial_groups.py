@@ -17,7 +17,7 @@ from skcal._tools._typing import ArrayLike, RandomState
 
 
 class AdversarialGroupCurve(NamedTuple):
-    """PIT calibration error of the worst of some random groups, by their size.
+    """PIT calibration error of the worst random group, as a function of its size.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ def adversarial_group_calibration(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> AdversarialGroupCurve:
-    r"""PIT calibration error of the worst of some random groups of rows.
+    r"""Adversarial group calibration: PIT calibration error of the worst random group.
 
     Parameters
     ----------

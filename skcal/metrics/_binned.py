@@ -238,7 +238,7 @@ def adaptive_calibration_error(
     reduction: Reduction = "classwise",
     n_bins: int | Literal["cube_root"] = 15,
 ) -> float:
-    r"""Adaptive calibration error (ACE): plain mean of the gaps of equal-mass bins of each class.
+    r"""Adaptive calibration error (ACE): unweighted mean gap over equal-mass bins of each class.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def squared_calibration_error(
     strategy: Literal["uniform", "quantile", "sweep"] = "quantile",
     debias: bool | Literal["outcomes", "residuals"] = True,
 ) -> float:
-    r"""Squared calibration error of binned predictions, without the bias of the plain estimate.
+    r"""Debiased squared calibration error of binned predictions.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ DIVERGENCES = {
 
 @dataclass(frozen=True)
 class BregmanDivergence:
-    r"""Divergence of a prediction from an outcome, by a convex function.
+    r"""Bregman divergence of a prediction from an outcome, given by a convex function.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def integrated_calibration_index(
     curve: Literal["local", "spline", "isotonic", "smooth"] | Callable[..., Any] = "local",
     quantile: float | None = None,
 ) -> float:
-    r"""Integrated calibration index (ICI): mean distance of a calibration curve from the diagonal.
+    r"""Integrated calibration index (ICI): mean distance of the calibration curve to the diagonal.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _PART_OF_SQUARE = 2 / 3
 
 
 class DecisionCalibrationWitness(NamedTuple):
-    """The decision maker whom miscalibration costs most.
+    """The decision maker who loses most from miscalibration.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ElementaryScoreCurve(NamedTuple):
 
 
 class NetBenefitCurve(NamedTuple):
-    """Net benefit as a function of the threshold: a decision curve.
+    """Net benefit as a function of the threshold (decision curve).
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ def decision_calibration_error(
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
 ) -> float:
-    r"""Decision calibration error: the most that any decision maker could gain by recalibration.
+    r"""Decision calibration error: the most any decision maker could gain from recalibration.
 
     Decision makers with any losses in [0, 1] take the predictions for probabilities. The error is
     the mean loss that an increasing recalibration would save the one who gains most by it.
@@ -205,7 +205,7 @@ def decision_calibration_witness(
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence", "full"] = "auto",
 ) -> DecisionCalibrationWitness:
-    """Decision maker who would gain most by recalibration.
+    """Find the decision maker who would gain most from recalibration.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def elementary_score_curve(
     thresholds: ArrayLike | None = None,
     act: Literal[">", ">="] = ">",
 ) -> ElementaryScoreCurve:
-    r"""Elementary scores: the mean loss of those who act above a threshold (Murphy diagram).
+    r"""Elementary scores at every threshold (Murphy diagram).
 
     A forecast whose curve is lower everywhere is better by every proper score.
 
@@ -386,7 +386,7 @@ def net_benefit_curve(
     thresholds: ArrayLike | None = None,
     act: Literal[">", ">="] = ">=",
 ) -> NetBenefitCurve:
-    r"""Net benefit of decisions by the predictions, and of acting always or never.
+    r"""Net benefit of acting on the predictions, always, or never (decision curve).
 
     Parameters
     ----------

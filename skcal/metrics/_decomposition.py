@@ -42,7 +42,7 @@ _LARGEST_ERROR = 2e-5
 
 
 class Decomposition(NamedTuple):
-    """Mean loss as the sum of calibration error and sharpness gap.
+    """Mean loss, split into calibration error and sharpness gap.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Decomposition(NamedTuple):
 
 
 class CORPDecomposition(NamedTuple):
-    """Mean score as miscalibration - discrimination + uncertainty.
+    """Mean score, split into miscalibration - discrimination + uncertainty.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ def lower_calibration_distance(
     reduction: Reduction = "auto",
     tol: float = 0.001,
 ) -> float:
-    r"""Lower distance from calibration, the least change that makes predictions calibrated.
+    r"""Lower distance from calibration: the smallest change that calibrates the predictions.
 
     It is the mean distance from the predictions to the nearest perfectly calibrated ones, where
     rows with equal predictions may be separated in the most favourable way. Features, which are

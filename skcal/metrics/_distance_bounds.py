@@ -55,7 +55,7 @@ def calibration_distance_bounds(
     distance: Literal["true", "lower", "upper", "smooth"] = "true",
     tol: float = 0.001,
 ) -> Bounds:
-    r"""Certified bounds of the distance from calibration.
+    r"""Certified bounds on the distance from calibration.
 
     The distance is the mean distance from the predictions to the nearest perfectly calibrated
     predictions that features allow. Without looking at features it is known to lie between the

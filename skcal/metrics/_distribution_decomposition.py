@@ -25,7 +25,7 @@ _TOLERANCE = 1e-3
 def corp_distribution_decomposition(
     y_true: ArrayLike, distribution: Any, *, sample_weight: ArrayLike | None = None
 ) -> CORPDecomposition:
-    r"""Decompose the CRPS of predicted distributions (CORP); measures threshold calibration.
+    r"""Decompose the CRPS of predicted distributions (CORP, for threshold calibration).
 
     At each threshold the predicted probabilities of a target up to it are compared with their
     isotonic recalibration, and the recalibration with the share of all targets; there is nothing to

@@ -13,7 +13,7 @@ def _describe_norm(**options):
 
 
 class Measure(NamedTuple):
-    """A calibration measure, and what the rest of the package needs to know of it.
+    """A calibration measure and its properties, as registered in MEASURES.
 
     Attributes
     ----------

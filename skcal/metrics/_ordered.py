@@ -20,7 +20,7 @@ def ranked_probability_score(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Ranked probability score (RPS) of ordered classes: a near miss costs less than a wide one.
+    r"""Ranked probability score (RPS), a proper score of ordered classes.
 
     A proper score, as the Brier score is, rather than a calibration error: 0 means that all classes
     were predicted with certainty.
@@ -100,7 +100,7 @@ def ranked_probability_score(
 def cumulative_predictions(
     y_true: ArrayLike, y_proba: ArrayLike, *, labels: ArrayLike | None = None
 ) -> ReducedPredictions:
-    """Probabilities of the first k of ordered classes, and whether the true class is one of them.
+    """Cumulative probabilities of ordered classes, as binary problems for any measure.
 
     The columns are binary problems that do not exclude one another: hand the pair to a measure or a
     diagram with ``reduction="multilabel"``, or one column of both to a test.

@@ -114,7 +114,7 @@ def miscalibration_area(
     sample_weight: ArrayLike | None = None,
     proportion: Literal["quantile", "interval"] = "quantile",
 ) -> float:
-    r"""Area between the observed and the expected proportions of predictive distributions.
+    r"""Miscalibration area: area between observed and expected proportions of targets.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def log_loss_refinement(
     recalibrator: Any = None,
     cv: int = 5,
 ) -> float:
-    r"""Log loss that is left after recalibration: what no calibration can repair.
+    r"""Refinement of the log loss: what remains after recalibration.
 
     Choose a model by it, rather than by its log loss, if a recalibrator follows. It is no
     calibration error: 0 means that all labels are certain.
@@ -125,7 +125,7 @@ def brier_refinement(
     recalibrator: Any = None,
     cv: int = 5,
 ) -> float:
-    r"""Brier score that is left after recalibration: what no calibration can repair.
+    r"""Refinement of the Brier score: what remains after recalibration.
 
     Choose a model by it, rather than by its Brier score, if a recalibrator follows. It is no
     calibration error: 0 means that all labels are certain.

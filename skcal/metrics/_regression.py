@@ -35,7 +35,7 @@ def interval_coverage(
     sample_weight: ArrayLike | None = None,
     levels: ArrayLike = (0.5, 0.8, 0.9, 0.95),
 ) -> np.ndarray:
-    r"""Coverage of central prediction intervals: the share of the targets that they hold.
+    r"""Coverage of central prediction intervals: the share of targets they contain.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def quantile_calibration_error(
     sample_weight: ArrayLike | None = None,
     norm: float = 1,
 ) -> float:
-    r"""Calibration error of predicted quantiles.
+    r"""Quantile calibration error: levels against the shares of targets below the quantiles.
 
     The mean difference, over the levels, between the level and the share of the targets at or
     below the predicted quantile.

@@ -22,7 +22,7 @@ _KINDS = ("selective", "excess", "generalized")
 
 
 class RiskCoverageCurve(NamedTuple):
-    """The risk of the accepted rows as a function of their share.
+    """Risk of the accepted rows as a function of coverage.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def risk_coverage_curve(
     reduction: Literal["auto", "confidence"] = "auto",
     risk: Literal["error"] | ArrayLike = "error",
 ) -> RiskCoverageCurve:
-    r"""Risk of the rows that are accepted, at every threshold.
+    r"""Risk-coverage curve: risk and share of the accepted rows at every threshold.
 
     Rows are accepted from the largest prediction down: how many of the answers can be used, and
     how many of these are wrong?
@@ -154,7 +154,7 @@ def area_under_risk_coverage_curve(
     reduction: Literal["auto", "confidence"] = "auto",
     risk: Literal["error"] | ArrayLike = "error",
 ) -> float:
-    r"""Area under the risk-coverage curve (AURC), its excess (E-AURC), or that of the joint risk.
+    r"""Area under the risk-coverage curve (AURC), its excess (E-AURC), or the generalized AUGRC.
 
     It tells how well predictions rank rows by their losses, and how large these are: not whether
     the probabilities are right.

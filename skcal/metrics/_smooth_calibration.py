@@ -56,7 +56,7 @@ def smooth_calibration_error(
     reduction: Reduction = "auto",
     method: Literal["auto", "exact", "grid"] = "auto",
 ) -> float:
-    r"""Smooth calibration error (smCE), the residuals' largest correlation with a smooth weight.
+    r"""Smooth calibration error (smCE): largest mean of the residuals times a smooth weight.
 
     The weight is a function of the prediction with slopes of at most 1. The best weight finds
     regions where the outcomes are systematically above or below the predictions.

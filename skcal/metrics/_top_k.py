@@ -15,7 +15,7 @@ from skcal._tools._typing import ArrayLike
 
 
 class ReducedPredictions(NamedTuple):
-    """Outcomes and their predicted probabilities, for any measure, test or diagram.
+    """Binary outcomes and their predicted probabilities, for any measure, test or diagram.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ReducedPredictions(NamedTuple):
 def top_k_predictions(
     y_true: ArrayLike, y_proba: ArrayLike, k: int, *, labels: ArrayLike | None = None
 ) -> ReducedPredictions:
-    """Whether the true label is among the k most probable, and how probable that was.
+    """Top-k predictions: whether the true label is among the k most probable ones.
 
     The pair is a binary problem with independent rows: hand it to any measure, test or diagram.
 

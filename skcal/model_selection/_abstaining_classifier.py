@@ -38,7 +38,7 @@ from skcal.inference import CertifiedThreshold, certified_threshold
 
 
 class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""A classifier that answers where it can promise a low error rate, and abstains elsewhere.
+    r"""Classifier that abstains where it cannot guarantee a low error rate.
 
     It is fitted on a part of the rows. The others certify a threshold of the confidence, the
     largest probability of a row: of the answers at the threshold or above at most `at_most` are
@@ -156,7 +156,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def fit(
         self, X: Any, y: ArrayLike, *, clusters: ArrayLike | None = None, **params: Any
     ) -> Self:
-        """Fit the classifier on a part of the rows, and certify its threshold on the others.
+        """Fit the classifier on some of the rows, and certify its threshold on the others.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classifier, of all rows.
+        """Probabilities of the classifier for all rows, answered or not.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self._answer(X)[1]
 
     def predict(self, X: Any) -> np.ndarray:
-        """Label of the largest probability, or `abstain_label`.
+        """Predict the label with the largest probability, or `abstain_label`.
 
         Parameters
         ----------
@@ -295,7 +295,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return np.where(accepted, labels, abstain)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of rows that are answered, and rightly.
+        """Share of rows that are answered correctly.
 
         Parameters
         ----------
@@ -335,12 +335,12 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features, where the classifier tells."""
+        """Number of features, if the classifier has it."""
         return self.estimator_.n_features_in_
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where the classifier tells."""
+        """Names of the features, if the classifier has them."""
         return self.estimator_.feature_names_in_
 
     def _get_classifier(self):

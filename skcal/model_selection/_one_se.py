@@ -16,7 +16,7 @@ _ROUNDING = 1e-9
 
 
 def calibrated_within_one_se(score: str, calibration: str) -> Callable[..., Any]:
-    """Make a ``refit=`` rule: the best calibrated of the candidates with nearly the best score.
+    """Make a ``refit=`` rule: the best calibrated candidate within one standard error.
 
     A calibration error alone is no target for a search, because a model that always predicts
     the base rate has none. This rule first keeps the candidates whose proper score lies within

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class PooledScore(NamedTuple):
-    """A measure of cross-validated predictions.
+    """A calibration measure of cross-validated predictions.
 
     ``print`` shows it as a sentence.
 
@@ -79,7 +79,7 @@ def pooled_cross_val_score(
     progress: bool | Callable[..., Any] | None = None,
     **options: Any,
 ) -> PooledScore:
-    r"""Measure calibration on the pooled predictions of a cross-validation.
+    r"""Measure calibration on the pooled predictions of all cross-validation folds.
 
     Every row is predicted by a model that was fitted on other rows, and the measure is taken of
     all predictions together. The mean over folds, which scikit-learn reports, is given beside it:

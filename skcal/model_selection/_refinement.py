@@ -26,7 +26,7 @@ LIBRARIES = ("lightgbm", "xgboost")
 
 
 class StagedRefinement(NamedTuple):
-    """Losses of the stages of a training before and after recalibration.
+    """Losses at each stage of training, before and after recalibration.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ def stop_by_refinement(
     recalibrator: Any = None,
     cv: int | None = None,
 ) -> StagedRefinement:
-    r"""Find the stage of a training that is best after recalibration.
+    r"""Find the stage of training with the lowest loss after recalibration.
 
     A model that is trained for long becomes over-confident, and its log loss rises while it still
     learns. A recalibrator repairs over-confidence afterwards: stop where the loss *after*
@@ -178,7 +178,7 @@ def refinement_metric(
     recalibrator: Any = None,
     cv: int | None = None,
 ) -> Callable[..., Any]:
-    """Make a metric by which XGBoost or LightGBM stop where they are best after recalibration.
+    """Make a refinement metric for early stopping in XGBoost or LightGBM.
 
     Neither library is imported.
 

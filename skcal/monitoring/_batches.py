@@ -22,7 +22,7 @@ def monitor_batches(
     progress: bool | Callable[..., Any] | None = None,
     **settings: Any,
 ) -> CalibrationMonitor | GroupedMonitor:
-    """Monitor an iterable of batches of rows, one batch in memory at a time.
+    """Monitor an iterable of batches of rows, with one batch in memory at a time.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def tabulate_alarms(time_kind, alarms):
 
 
 def find_pvalue(state):
-    """The p-value that is valid at any time."""
+    """Anytime-valid p-value."""
     return float(np.exp(-max(merge_delayed(state.log_maxima), 0.0)))
 
 

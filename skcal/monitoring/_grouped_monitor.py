@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class GroupedMonitor(Grouped[CalibrationMonitor]):
-    r"""A `CalibrationMonitor` for each group of rows, in a mapping from keys to monitors.
+    r"""Mapping from the key of each group of rows to its `CalibrationMonitor`.
 
     Groups appear when their first row comes. :meth:`rejected` tells which of them are
     miscalibrated, with a bound on the expected share of false ones, however often it is asked.
@@ -139,7 +139,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         time: Any = None,
         **unknown: Any,
     ) -> Self:
-        """Take in rows; the monitors are changed in place, or none of them if a row is refused.
+        """Add rows in place; if any row is invalid, nothing changes.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         return self
 
     def merge(self, *others: GroupedMonitor, independent: bool = False) -> GroupedMonitor:
-        """Groups of this object and of others, all of which stay as they are.
+        """Merge these groups with others into a new object.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
     # ------------------------------------------------------------------------------- answering
 
     def rejected(self, fdr: float = 0.1, *, n_groups: int | None = None) -> list[Any]:
-        """Keys of the groups that are miscalibrated, the clearest first.
+        """Keys of the miscalibrated groups, the most significant first.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ _LARGEST_LOG = np.log(np.finfo(np.float64).max)
 
 
 class CalibrationMonitor:
-    r"""Monitor of the calibration of a stream, with an alarm that is valid at any time.
+    r"""Monitor the calibration of a stream, with an anytime-valid alarm.
 
     Experts bet against the predictions, each from the labels that it has seen so far. As long as
     the model is calibrated, the mean of their wealth, the evidence, reaches :math:`1 / \alpha` with
@@ -332,7 +332,7 @@ class CalibrationMonitor:
     def update(
         self, y_true: ArrayLike, y_proba: ArrayLike, *, time: Any = None, **unknown: Any
     ) -> Self:
-        """Take in rows; the monitor is changed in place, or not at all if a row is refused.
+        """Add rows in place; if any row is invalid, nothing changes.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class CalibrationMonitor:
         return self
 
     def merge(self, *others: CalibrationMonitor, independent: bool = False) -> CalibrationMonitor:
-        r"""Monitor of the rows of this one and of others, all of which stay as they are.
+        r"""Merge this monitor with others into a new one.
 
         Parameters
         ----------
@@ -421,7 +421,7 @@ class CalibrationMonitor:
 
     @property
     def n_samples_(self) -> int:
-        """Number of rows taken in."""
+        """Number of rows seen so far."""
         return self._stream.n_rows
 
     @property
@@ -436,12 +436,12 @@ class CalibrationMonitor:
 
     @property
     def pvalue_(self) -> float:
-        """The p-value that is valid at any time."""
+        """Anytime-valid p-value."""
         return find_pvalue(self._evidence)
 
     @property
     def alarm_(self) -> int | None:
-        """The row at which the p-value reached `alpha`, or None."""
+        """Row at which the p-value reached `alpha`, or None."""
         alarm = self._alarms.alarm
         return None if alarm is None else alarm.row
 
@@ -452,23 +452,23 @@ class CalibrationMonitor:
 
     @property
     def change_alarm_(self) -> int | None:
-        """The last row at which the detector of changes reached `run_length`, or None."""
+        """Last row at which the change detector reached `run_length`, or None."""
         alarms = self._alarms.change_alarms
         return alarms[-1].row if alarms else None
 
     @property
     def change_alarm_time_(self) -> Any:
-        """Time of the last alarm of the detector of changes, or None."""
+        """Time of the last alarm of the change detector, or None."""
         return self._make_time(next(reversed(self._alarms.change_alarms), None))
 
     @property
     def change_alarms_(self) -> pd.DataFrame:
-        """All alarms of the detector of changes, or 100 of them."""
+        """Alarms of the change detector, at most 100."""
         return tabulate_alarms(self._stream.time_kind, self._alarms.change_alarms)
 
     @property
     def change_point_(self) -> int | None:
-        """Estimate of the row after which the last deviation began; None without an alarm."""
+        """Estimated row after which the last deviation began; None without an alarm."""
         rise = self._find_last_rise()
         return None if rise is None else rise.since
 
@@ -481,16 +481,16 @@ class CalibrationMonitor:
 
     @property
     def history_(self) -> pd.DataFrame:
-        """The course of the evidence."""
+        """History of the evidence."""
         return tabulate_history(self._state, self.run_length is not None)
 
     @property
     def experts_(self) -> pd.DataFrame:
-        """What each expert has gained."""
+        """Wealth of each expert."""
         return tabulate_experts(self._state, self.memories, self._list_labels())
 
     def describe(self) -> str:
-        """Tell in sentences whether there is an alarm, of what, since when, and how large it is.
+        """Describe in words whether there is an alarm, its kind, start and size.
 
         Returns
         -------
@@ -519,7 +519,7 @@ class CalibrationMonitor:
     # ---------------------------------------------------------------------------- passing on
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in types that JSON knows; no digit is lost.
+        """Complete state as JSON types, without loss of precision.
 
         Returns
         -------
@@ -530,7 +530,7 @@ class CalibrationMonitor:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> CalibrationMonitor:
-        """Monitor from what `to_dict` gave.
+        """Rebuild a monitor from the output of `to_dict`.
 
         Parameters
         ----------

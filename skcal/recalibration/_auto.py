@@ -47,7 +47,7 @@ _MANY_CLASSES = 50
 
 
 class AutoRecalibration(BaseRecalibrator):
-    r"""A mixture of several recalibrators and of leaving the scores as they are.
+    r"""Weighted mixture of several recalibrators and the unchanged scores.
 
     It follows the maps that predict held-out rows best, and stays near the scores where the rows
     do not show that any map is better.

@@ -266,7 +266,7 @@ class BaseRecalibrator(
         return namespace(proba).take(proba, move_to(order, proba), axis=1)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Label of the largest recalibrated probability.
+        """Predict the label with the largest recalibrated probability.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class BaseRecalibrator(
         return namespace(top).take(move_to(self.classes_, top), top)
 
     def to_dict(self) -> dict[str, Any]:
-        """Parameters and fitted attributes in types that JSON knows; no digit is lost.
+        """Parameters and fitted attributes as JSON types, without loss of precision.
 
         Returns
         -------
@@ -306,7 +306,7 @@ class BaseRecalibrator(
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Fitted recalibrator from what `to_dict` gave.
+        """Rebuild a fitted recalibrator from the output of `to_dict`.
 
         Parameters
         ----------

@@ -70,7 +70,7 @@ class BaseRecalibratedClassifier(
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:
-        """Fit classifiers, and recalibrators on their scores of other rows.
+        """Fit classifiers, and recalibrators on their scores for held-out rows.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class BaseRecalibratedClassifier(
         return spread_columns(proba, recalibrator.classes_, self.classes_)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Label of the largest recalibrated probability.
+        """Predict the label with the largest recalibrated probability.
 
         Parameters
         ----------
@@ -196,12 +196,12 @@ class BaseRecalibratedClassifier(
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features, where the classifier tells."""
+        """Number of features, if the classifier has it."""
         return self.calibrated_classifiers_[0].estimator.n_features_in_
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where the classifier tells."""
+        """Names of the features, if the classifier has them."""
         return self.calibrated_classifiers_[0].estimator.feature_names_in_
 
     @abstractmethod

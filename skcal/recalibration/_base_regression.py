@@ -24,7 +24,7 @@ _COLUMNS = {"mean": ("mean",), "mean_std": ("mean", "std"), "interval": ("low", 
 
 
 class NotPredictionsError(ValueError):
-    """X is not a matrix of predictions: a wrong number of columns, no standard deviations, NaN.
+    """Raised if X is not a matrix of predictions: wrong columns, no standard deviations, or NaN.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class RegressionRecalibrator(
         """
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """Names of the columns of `transform`.
+        """Names of the columns that `transform` returns.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ class DistributionRecalibrator(RegressionRecalibrator):
     def predict(
         self, X: ArrayLike, return_std: bool = False
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Means of the recalibrated distributions, and their standard deviations.
+        """Means of the recalibrated distributions, and optionally their standard deviations.
 
         Parameters
         ----------

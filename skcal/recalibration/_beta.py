@@ -19,7 +19,7 @@ _TINY_RIDGE = 1e-9
 
 
 class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
-    r"""Map probabilities by a ratio of two beta densities, fitted by the log loss.
+    r"""Beta calibration: logistic regression on log(p) and log(1 - p).
 
     Parameters
     ----------

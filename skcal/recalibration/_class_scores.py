@@ -34,7 +34,7 @@ _CELLS = 1 << 18
 
 
 class NotClassScoresError(ValueError):
-    """X is not a matrix of class scores: a wrong number of columns, no probabilities, or NaN.
+    """Raised if X is not a matrix of class scores: wrong columns, no probabilities, or NaN.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from skcal.recalibration._base_regression import RegressionRecalibrator, find_ra
 
 
 class ConformalInterval(RegressionRecalibrator):
-    r"""Prediction intervals that cover at least their level, in samples of any size.
+    r"""Conformal prediction intervals, whose coverage is at least their level in finite samples.
 
     Makes intervals of predicted means, or adjusts predicted intervals by one margin (conformalized
     quantile regression, CQR). Nothing is assumed of the regressor or of the distribution of the
@@ -109,7 +109,7 @@ class ConformalInterval(RegressionRecalibrator):
         return self.input
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predicted means as they are, or the middles of the predicted intervals.
+        """Predicted means, unchanged, or the midpoints of the predicted intervals.
 
         Parameters
         ----------

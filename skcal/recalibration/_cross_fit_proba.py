@@ -34,7 +34,7 @@ from skcal.recalibration._base import restored_on_error
 
 
 class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseEstimator):
-    """Turn a classifier into a transformer whose training output is out-of-fold.
+    """Turn a classifier into a transformer that returns out-of-fold scores in training.
 
     A recalibrator must learn from rows that the classifier has not been fitted on.
     `fit_transform`, which a pipeline calls while it is fitted, returns for each row the class
@@ -277,12 +277,12 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features, where the classifier tells."""
+        """Number of features, if the classifier has it."""
         return self.estimator_.n_features_in_
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where the classifier tells."""
+        """Names of the features, if the classifier has them."""
         return self.estimator_.feature_names_in_
 
     def _check_feature_names(self, names):

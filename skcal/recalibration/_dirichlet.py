@@ -14,7 +14,7 @@ from skcal.recalibration._affine import AffineRecalibrator
 
 
 class DirichletCalibration(AffineRecalibrator):
-    r"""Map the logarithms of probabilities by a full matrix and a shift, with the ODIR penalty.
+    r"""Dirichlet calibration: multinomial regression on log probabilities, with the ODIR penalty.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from skcal.recalibration._summary_fit import SummaryFitMixin
 
 
 class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
-    r"""Map each class's probability to the frequency of the class in its bin.
+    r"""Histogram binning: replace each probability by the frequency of the class in its bin.
 
     Parameters
     ----------

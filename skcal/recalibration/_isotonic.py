@@ -14,7 +14,7 @@ from skcal.recalibration._summary_fit import SummaryFitMixin
 
 
 class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
-    r"""Map each class's score by the non-decreasing function with the least squared error.
+    r"""Isotonic regression of each class on its score.
 
     Parameters
     ----------

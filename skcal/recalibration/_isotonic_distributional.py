@@ -17,7 +17,7 @@ from skcal.recalibration._base_regression import DistributionRecalibrator
 
 
 class IsotonicDistributionalRegression(DistributionRecalibrator):
-    r"""Distributions of the targets from predicted means, by isotonic regression at all thresholds.
+    r"""Isotonic distributional regression (IDR) of the targets on predicted means.
 
     The counterpart of isotonic recalibration: nothing is assumed but that larger predictions belong
     to larger targets. It makes a distribution of the predictions of any regressor, also of those

@@ -25,7 +25,7 @@ _MOST_PLACES = 1 << 14
 
 
 class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
-    r"""Map each class's probability by its smoothed reliability curve.
+    r"""Replace each probability by the value of its class's kernel-smoothed reliability curve.
 
     Parameters
     ----------

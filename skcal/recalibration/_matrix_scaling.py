@@ -12,7 +12,7 @@ from skcal.recalibration._affine import AffineRecalibrator
 
 
 class MatrixScaling(AffineRecalibrator):
-    r"""Map the logits of a row by a full matrix and a shift, fitted by the log loss with a ridge.
+    r"""Matrix scaling: multinomial regression on the logits, with a ridge penalty.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from skcal.recalibration._confidence import mark_correct, measure_accuracy, shar
 
 
 class MeanReplacement(BaseRecalibrator):
-    r"""Give every predicted class the same probability, the accuracy on the fitted rows.
+    r"""Replace every confidence by the accuracy on the training rows (trivial recalibration).
 
     It makes the confidence calibrated and useless: calibration errors of the confidence become
     small, the accuracy stays, and all rows get the same confidence. It demonstrates what a

@@ -29,7 +29,7 @@ _MOST_FEATURES = 50
 
 
 class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
-    r"""A classifier whose probabilities are recalibrated in groups of rows, not only on average.
+    r"""Classifier whose probabilities are recalibrated within groups, not only on average.
 
     The groups are made of columns of X: of values, of bins of numbers, of missing values, and of
     pairs of these. A correction of the classifier's log-odds is learned from rows that it was not

@@ -18,7 +18,7 @@ from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
 class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
-    r"""A sigmoid of the log-odds, or of the probability, fitted by the log loss.
+    r"""Platt (sigmoid) scaling: logistic regression on the log-odds, or on the probability.
 
     Parameters
     ----------

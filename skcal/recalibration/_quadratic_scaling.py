@@ -20,7 +20,7 @@ _SMALLEST_SIZE = 1e-100
 
 
 class QuadraticScaling(LogitRecalibrator, OneVsRestRecalibrator):
-    r"""Map the log-odds by a quadratic function, fitted by the log loss.
+    r"""Quadratic scaling: logistic regression on the log-odds and their square.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from skcal.recalibration._base_regression import LocationScaleRecalibrator, find
 
 
 class QuantileRecalibration(LocationScaleRecalibrator):
-    r"""Map the quantiles of normal predictions to those that the targets have.
+    r"""Quantile recalibration: map the quantiles of normal predictions to observed ones.
 
     Repairs a bias, a wrong spread and a wrong shape, such as heavy tails or skewness, as far as
     they are the same for all rows in units of the predicted standard deviation.

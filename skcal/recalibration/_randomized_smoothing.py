@@ -19,7 +19,7 @@ _WIDEST = 1e3
 
 
 class RandomizedSmoothing(BaseRecalibrator):
-    r"""Add noise to each prediction, then read the smoothed curve: calibrated by construction.
+    r"""Randomized smoothing: add noise, then take the smoothed curve; calibrated by construction.
 
     On the fitted rows the result is perfectly calibrated in distribution, whatever their
     predictions were, and it stays within a small multiple of SmoothECE from them, on average.

@@ -24,7 +24,7 @@ _N_FOLDS = 5
 
 
 class RecalibratedClassifierCV(BaseRecalibratedClassifier):
-    r"""A classifier whose probabilities are recalibrated on rows that it was not fitted on.
+    r"""Classifier whose probabilities are recalibrated on held-out rows.
 
     Any recalibrator can be combined with any classifier, and a search can include the options of
     both.

@@ -46,7 +46,7 @@ def _recalibrator_has(name):
 
 
 class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""A regressor whose predictions are recalibrated on rows that it was not fitted on.
+    r"""Regressor whose predictions are recalibrated on held-out rows.
 
     The recalibrator learns from out-of-fold predictions of all rows; then the regressor is fitted
     on all of them.
@@ -145,7 +145,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:
-        """Fit the regressor, and the recalibrator on its predictions for other rows.
+        """Fit the regressor, and the recalibrator on its predictions for held-out rows.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     def predict(
         self, X: Any, return_std: bool = False
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Recalibrated means, and with `return_std` standard deviations.
+        """Recalibrated means, and standard deviations with `return_std`.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
 
     @available_if(_recalibrator_has("predict_quantiles"))
     def predict_quantiles(self, X: Any, quantiles: ArrayLike = (0.1, 0.5, 0.9)) -> np.ndarray:
-        """Recalibrated quantiles, of a recalibrator that predicts distributions.
+        """Recalibrated quantiles, if the recalibrator predicts distributions.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
 
     @available_if(_recalibrator_has("predict_distribution"))
     def predict_distribution(self, X: Any) -> Any:
-        """Recalibrated distributions, of a recalibrator that predicts them.
+        """Recalibrated distributions, if the recalibrator predicts them.
 
         Parameters
         ----------
@@ -306,12 +306,12 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features, where the regressor tells."""
+        """Number of features, if the regressor has it."""
         return self.estimator_.n_features_in_
 
     @property
     def feature_names_in_(self) -> np.ndarray:
-        """Names of the features, where the regressor tells."""
+        """Names of the features, if the regressor has them."""
         return self.estimator_.feature_names_in_
 
     def _choose_recalibrator(self):

@@ -19,7 +19,7 @@ from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
 class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
-    r"""Fit a sigmoid to each class's log-odds, then round it to its mean in bins of equal mass.
+    r"""Scaling-binning: Platt scaling of each class, then averaging within equal-mass bins.
 
     The result takes few values, so that its calibration error can be measured from a moderate
     sample, and each value is a mean of the fitted sigmoid instead of the noisy frequency of a bin.

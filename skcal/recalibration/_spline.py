@@ -16,7 +16,7 @@ from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
 class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
-    r"""Map each class's log-odds by a natural cubic spline, fitted by the log loss.
+    r"""Logistic regression of each class on a natural cubic spline of its log-odds.
 
     Parameters
     ----------

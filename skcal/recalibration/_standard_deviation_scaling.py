@@ -12,7 +12,7 @@ from skcal.recalibration._base_regression import LocationScaleRecalibrator, find
 
 
 class StandardDeviationScaling(LocationScaleRecalibrator):
-    r"""Multiply all predicted standard deviations of a regressor by one factor.
+    r"""Multiply all predicted standard deviations of a regressor by a common factor.
 
     The counterpart of a temperature for normal predictions: it repairs predictions that are too
     narrow or too wide by the same factor everywhere. Means stay as they are.

@@ -9,7 +9,7 @@ from skcal.recalibration._affine import StructuredRecalibrator
 
 
 class StructuredMatrixScaling(StructuredRecalibrator):
-    r"""Temperature scaling, then a matrix that departs from it as far as the data allow.
+    r"""Structured matrix scaling: matrix scaling, shrunk towards temperature scaling.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from skcal.recalibration._affine import StructuredRecalibrator
 
 
 class StructuredVectorScaling(StructuredRecalibrator):
-    r"""Temperature scaling, then a factor and a shift for each class as far as the data allow.
+    r"""Structured vector scaling: vector scaling, shrunk towards temperature scaling.
 
     Parameters
     ----------

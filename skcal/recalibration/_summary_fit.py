@@ -33,7 +33,7 @@ class SummaryFitMixin:
     n_features_in_: int
 
     def fit_summary(self, summary: CalibrationSummary) -> Self:
-        r"""Fit the recalibrator to the rows that a streaming summary has taken in.
+        r"""Fit the recalibrator to the rows in a streaming summary.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from skcal.recalibration._summary_fit import SummaryFitMixin
 
 
 class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
-    r"""Divide all logits by one temperature, fitted by the log loss.
+    r"""Temperature scaling: divide all logits by one number that minimizes the log loss.
 
     A temperature above 1 makes predictions less confident, one below 1 more confident. The order
     of the classes in a row never changes, up to ties by rounding and of probabilities raised to

@@ -12,7 +12,7 @@ from skcal.recalibration._affine import AffineRecalibrator
 
 
 class VectorScaling(AffineRecalibrator):
-    r"""Stretch and shift the logit of each class on its own, fitted by the log loss.
+    r"""Vector scaling: a slope and an intercept for the logit of each class.
 
     Parameters
     ----------

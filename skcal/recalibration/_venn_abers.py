@@ -10,7 +10,7 @@ from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 
 class VennAbers(OneVsRestRecalibrator):
-    r"""Bracket each probability by two isotonic regressions, and merge the two.
+    r"""Venn-Abers prediction: two isotonic regressions bracket each probability.
 
     The inductive Venn-Abers predictor: either outcome is tried on the new row, and isotonic
     regression of the training rows with the new one gives a probability for each.

@@ -18,7 +18,7 @@ _ROUNDING = 1e-6
 
 
 class AJCalibration(NamedTuple):
-    """Mean predicted risks and estimated ones.
+    """Result of `aj_calibration`: mean predicted and estimated risks over time.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def aj_calibration(
     censored: int | None = None,
     norm: float = 2,
 ) -> AJCalibration:
-    r"""Compare mean predicted risks with those of all rows at many times (AJ-calibration).
+    r"""AJ-calibration: compare mean predicted risks with the Aalen-Johansen curve.
 
     It says at which times a model predicts too much or too little, and counts events of other kinds
     as what they are. It does not say whether it does so for rows of high or of low risk.

@@ -16,7 +16,7 @@ from skcal._tools._warnings import warn
 
 
 class HorizonOutcomes(NamedTuple):
-    """Outcomes at a horizon.
+    """Outcomes at a time horizon, with weights; see `at_horizon`.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ def at_horizon(
     cause: int | None = None,
     censored: int | None = None,
 ) -> HorizonOutcomes:
-    r"""Outcomes at a horizon of times that may be censored, with weights that make up for it.
+    r"""Outcomes at a time horizon, with weights that correct for censoring (IPCW).
 
     With them every measure, diagram and recalibrator of predicted risks works for survival models.
 

@@ -18,7 +18,7 @@ from skcal.shift._at_horizon import read_times
 
 
 class DCalibration(NamedTuple):
-    """Distribution of predicted survival probabilities at the times of the events.
+    """Result of `d_calibration`: predicted survival probabilities at the event times.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def d_calibration(
     randomized: bool = False,
     random_state: RandomState = None,
 ) -> DCalibration:
-    r"""Test whether predicted survival probabilities are right on average, at all times at once.
+    r"""D-calibration test of predicted survival probabilities, at all times at once.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def domain_weights(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> np.ndarray:
-    r"""Importance weights of labelled rows for another population, from features alone.
+    r"""Importance weights that adapt labelled rows to another population (covariate shift).
 
     With these weights old rows stand for the new population, wherever skcal takes
     `sample_weight`: in measures, tests, diagrams, the report and recalibrators. That is right under

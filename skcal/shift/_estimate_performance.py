@@ -59,7 +59,7 @@ _MOST_OUTSIDE, _MOST_ROWS_OUTSIDE = 0.01, 5
 
 
 class PerformanceEstimate(NamedTuple):
-    """A metric of rows without labels, or why it must not be believed.
+    """Estimated metric on unlabelled rows, or the reason not to trust it.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def estimate_performance(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> PerformanceEstimate:
-    r"""Estimate how a model does on new rows before their labels arrive.
+    r"""Estimate the performance of a model on new rows before their labels arrive.
 
     A recalibrator learns from labelled rows what scores mean, and new rows have the labels that
     recalibrated scores lead one to expect. That is right where rows of a score have the classes as

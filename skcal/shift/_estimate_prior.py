@@ -37,7 +37,7 @@ _SMALLEST_DIFFERENCE = 1e-10
 
 
 class PriorEstimate(NamedTuple):
-    """Base rates of rows without labels.
+    """Estimated base rates of unlabelled rows.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def estimate_prior(
     recalibrator: Any = None,
     confidence_level: float = 0.95,
 ) -> PriorEstimate:
-    r"""Estimate base rates of rows without labels, from the scores of labelled rows.
+    r"""Estimate the base rates of unlabelled rows (label shift).
 
     The classes must look the same in both samples (label shift), which is tested as far as scores
     tell. Scores need not be calibrated, and labelled rows may have any rates, such as those of a

@@ -14,7 +14,7 @@ from skcal.shift._d_calibration import read_survival
 
 
 class MartingaleTest(NamedTuple):
-    """Observed and expected events.
+    """Result of `martingale_test`: observed and expected numbers of events.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class MartingaleTest(NamedTuple):
 def martingale_test(
     event: ArrayLike, survival: ArrayLike, *, survival_before: ArrayLike | None = None
 ) -> MartingaleTest:
-    r"""Test whether as many events happened as predicted hazards say (one-sample log-rank test).
+    r"""One-sample log-rank test: observed against expected numbers of events.
 
     It has power against hazards that are all too high or too low, however many rows are censored.
     It sees no error that evens out: too many early events and too few late ones, or high risks that

@@ -15,7 +15,7 @@ from skcal.recalibration import BaseRecalibrator
 
 
 class PriorShift(BaseRecalibrator):
-    r"""Turn probabilities for the base rates of training into those for other base rates.
+    r"""Adapt probabilities to base rates that differ from those in training.
 
     Undersampling and class weights train a model on rates that are not those of its use, and so
     does another hospital or another season. Where the classes themselves look the same, known new
@@ -135,7 +135,7 @@ class PriorShift(BaseRecalibrator):
         self.prior_train = prior_train
 
     def adapt(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the rates of the classes in rows without labels.
+        """Estimate the base rates of unlabelled rows, and adapt to them.
 
         Parameters
         ----------

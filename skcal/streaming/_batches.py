@@ -20,7 +20,7 @@ def summarize_batches(
     progress: bool | Callable[..., Any] | None = None,
     **settings: Any,
 ) -> CalibrationSummary | GroupedSummary:
-    """Summary of an iterable of batches of rows, one batch in memory at a time.
+    """Summarize an iterable of batches of rows, with one batch in memory at a time.
 
     Parameters
     ----------

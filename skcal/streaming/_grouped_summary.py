@@ -18,7 +18,7 @@ from skcal.streaming._summary import CalibrationSummary
 
 
 class GroupedSummary(Grouped[CalibrationSummary]):
-    """A `CalibrationSummary` for each group of rows, in a mapping from keys to summaries.
+    """Mapping from the key of each group of rows to its `CalibrationSummary`.
 
     Groups appear when their first row comes. Parts of the data may hold different groups.
 
@@ -91,7 +91,7 @@ class GroupedSummary(Grouped[CalibrationSummary]):
         *,
         by: ArrayLike,
     ) -> Self:
-        """Take in rows; the summaries are changed in place, or none of them if a row is refused.
+        """Add rows in place; if any row is invalid, nothing changes.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class GroupedSummary(Grouped[CalibrationSummary]):
         return self
 
     def merge(self, *others: GroupedSummary) -> GroupedSummary:
-        """Groups of the rows of this object and of others, all of which stay as they are.
+        """Merge these groups with others into a new object.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class GroupedSummary(Grouped[CalibrationSummary]):
         return self._collect(name, lambda summary: summary.measure(name, **options))
 
     def error_bound(self, name: str, **options: Any) -> pd.Series:
-        """Bound of the distance of `measure` from the value for the rows, for each group.
+        """Bound on the difference between `measure` and the exact value, for each group.
 
         Parameters
         ----------

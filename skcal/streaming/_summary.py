@@ -161,7 +161,7 @@ class CalibrationSummary:
     def update(
         self, y_true: ArrayLike, y_proba: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Take in rows; the summary is changed in place, or not at all if a row is refused.
+        """Add rows in place; if any row is invalid, nothing changes.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class CalibrationSummary:
         self._cells, self._negative, self.n_samples_ = cells, negative, self.n_samples_ + n_rows
 
     def merge(self, *others: CalibrationSummary) -> CalibrationSummary:
-        """Summary of the rows of this one and of others, all of which stay as they are.
+        """Merge this summary with others into a new one.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class CalibrationSummary:
         return self._cells[0].total_weight
 
     def measure(self, name: str, **options: Any) -> float:
-        """Value of a measure for the rows taken in, up to `error_bound`.
+        """Value of a measure for all rows seen so far, up to `error_bound`.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class CalibrationSummary:
         return self._average(lambda cells: measure_cells(cells, name, options))
 
     def error_bound(self, name: str, **options: Any) -> float:
-        r"""Bound of the distance of `measure` from the value of the measure for the rows.
+        r"""Bound on the difference between `measure` and the exact value for the rows.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class CalibrationSummary:
     # ---------------------------------------------------------------------------- passing on
 
     def to_frame(self) -> pd.DataFrame:
-        """Table of the cells that are not empty.
+        """Table of the non-empty cells.
 
         Returns
         -------
@@ -357,7 +357,7 @@ class CalibrationSummary:
         return tabulate_cells(self._cells, self._list_labels())
 
     def to_samples(self) -> list[Sample]:
-        """Rows of the binary problems, with every prediction moved to the mean of its cell.
+        """Rows of the binary problems, with each prediction replaced by the mean of its cell.
 
         Returns
         -------
@@ -378,7 +378,7 @@ class CalibrationSummary:
         return [cells.collapsed for cells in self._cells]
 
     def to_cells(self) -> list[tuple[object, Cells]]:
-        """What is kept of each binary problem, for functions that ask more than measures.
+        """Stored sums of each binary problem, for functions that need more than measures do.
 
         Returns
         -------
@@ -391,7 +391,7 @@ class CalibrationSummary:
         return list(zip(labels, self._cells, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in types that JSON knows; no digit is lost.
+        """Complete state as JSON types, without loss of precision.
 
         Returns
         -------
@@ -407,7 +407,7 @@ class CalibrationSummary:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> CalibrationSummary:
-        """Summary from what `to_dict` gave.
+        """Rebuild a summary from the output of `to_dict`.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ class Grouped(Mapping[object, T]):
         return merged
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in types that JSON knows; no digit is lost.
+        """Complete state as JSON types, without loss of precision.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class Grouped(Mapping[object, T]):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Groups from what `to_dict` gave.
+        """Rebuild the groups from the output of `to_dict`.
 
         Parameters
         ----------

@@ -129,7 +129,7 @@ class MultivariateNormal(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """Mixtures of distributions of one family, one mixture for each row.
+    """Mixture distributions, one for each row, with components from one family.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Mixture(NamedTuple):
         return show_record(self)
 
     def cdf(self, x: ArrayLike) -> np.ndarray:
-        """Cumulative distribution function of every row, the weighted mean of the components'.
+        """Cumulative distribution function of every row.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Mixture(NamedTuple):
         return np.sum(_read_weights("weights", self.weights, values.shape) * values, axis=-1)
 
     def ppf(self, q: ArrayLike) -> np.ndarray:
-        """Quantile of every row: the smallest number with a probability of at least `q` up to it.
+        """Quantile function of every row.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
 class Ensemble(NamedTuple):
-    """Ensembles: for each row a sample of values that the target may have.
+    """Predictive ensembles: a sample of possible target values for each row.
 
     Such as draws from a posterior distribution, the trees of a forest, or runs of a simulation.
 
@@ -32,7 +32,7 @@ class Ensemble(NamedTuple):
         return show_record(self)
 
     def ppf(self, q: float) -> np.ndarray:
-        """Quantile of the members of every row: the smallest one that a share `q` does not exceed.
+        """Quantile of the ensemble members of every row.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class Ensemble(NamedTuple):
 
 
 class Quantiles(NamedTuple):
-    """Predicted quantiles of each row, and their levels.
+    """Predicted quantiles of each row, with their levels.
 
     Attributes
     ----------
