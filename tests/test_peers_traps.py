@@ -72,7 +72,7 @@ def test_a_class_without_calibration_rows_erased():
     model = FrozenEstimator(LogisticRegression().fit(X[:300], y[:300]))
     few = np.flatnonzero((y < 2) & (np.arange(600) >= 300))
     repaired = RecalibratedClassifierCV(model)
-    with pytest.warns(UserWarning, match=r"No row is of .*\[2\]: its probability stays as it is"):
+    with pytest.warns(UserWarning, match=r"No row is of .*\[2\]: its probability stays unchanged"):
         repaired.fit(X[few], y[few])
     before, after = (one.predict_proba(X)[:, 2] for one in (model, repaired))
     np.testing.assert_allclose(after, before, rtol=0, atol=1e-12)

@@ -59,9 +59,9 @@ def find_belt(sample, confidence_level, data="external", member=None):
     likelihood, fit = _fit(sample, data, places, member)
     if fit.coefficients is None:
         raise ValueError(
-            "y_true must hold outcomes that overlap: a polynomial of the log odds of degree "
-            f"{fit.degree}, which they choose, separates them, so that its coefficients are "
-            "infinite. Give more rows, or use isotonic_band."
+            "y_true must hold outcomes that overlap: the selected polynomial of the log odds, of "
+            f"degree {fit.degree}, separates them, so its coefficients are infinite. Use more "
+            "rows, or isotonic_band."
         )
     prob_true = expit(likelihood.evaluate(fit))
     degrees = _count_degrees(fit, data)

@@ -10,7 +10,7 @@ def count_rows(argument, cells):
     """Numbers of rows by outcome and cell, or a ValueError if the cells hold other weights."""
     if not cells.is_counted:
         raise ValueError(
-            f"{argument} must hold labels without weights, for chance is that of numbers of rows; "
+            f"{argument} must hold labels without weights, because the test counts rows; "
             f"got soft labels, or weights other than 0 and 1: {cells.n_rows} rows with a total "
             f"weight of {cells.total_weight:g}."
         )

@@ -85,7 +85,7 @@ def check_band(thresholds, act, confidence_level):
     check_act(act)
     if len(thresholds) > _MOST_OF_A_BAND:
         raise ValueError(
-            f"thresholds must be {_MOST_OF_A_BAND} at most for a band; got {len(thresholds)}."
+            f"thresholds must hold at most {_MOST_OF_A_BAND} for a band; got {len(thresholds)}."
         )
     return check_confidence_level(confidence_level)
 

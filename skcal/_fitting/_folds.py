@@ -174,7 +174,7 @@ def route_weights(owner, estimator, sample_weight, params):
         if refits:
             warn(
                 f"{type(estimator).__name__} takes no sample_weight in fit: the weights are "
-                "used for the recalibration alone. With metadata routing an estimator inside "
+                "used for recalibration only. With metadata routing an estimator inside "
                 "another one can request them.",
             )
     return route_metadata(owner, "fit", {"sample_weight": sample_weight, **params})
@@ -272,14 +272,14 @@ def check_training_folds(splits, y, classes, method):
     unknown = np.concatenate(unknown)
     if len(unknown) == n_rows:
         raise ValueError(
-            "Training folds miss the classes of all test rows, so that no score tells anything. "
-            "Use stratified folds."
+            "Training folds miss the classes of all test rows, so the scores carry no "
+            "information. Use stratified folds."
         )
     if len(unknown):
         warn(
             f"Training folds miss the class of {len(unknown)} test rows, "
-            f"{show_labels(np.unique(unknown))}. Its score is 0 there, which a recalibrator takes "
-            "for a mistake. Use stratified folds, and leave out classes of a single row.",
+            f"{show_labels(np.unique(unknown))}. Its score is 0 there, which looks like a mistake "
+            "to a recalibrator. Use stratified folds, and leave out classes with a single row.",
         )
 
 

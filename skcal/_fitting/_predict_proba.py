@@ -28,14 +28,14 @@ def predict_labelled(estimator, X, proba=None):
     is_several = isinstance(proba, list) and np.ndim(proba[0]) > 1
     if is_several or (isinstance(labels, list) and np.ndim(labels[0]) > 0):
         raise ValueError(
-            f"A calibration measure needs one output; {name} predicts several. If a row has each "
-            "of them or not, take reduction='multilabel'; else hand the probabilities of each "
-            "output to the measure itself."
+            f"A calibration measure needs one output; {name} predicts several. If each is a label "
+            "that a row has or not, use reduction='multilabel'; else pass the probabilities of "
+            "each output to the measure itself."
         )
     if labels is None:
         raise ValueError(
             f"A calibration measure needs the attribute classes_, the label of every column of "
-            f"predict_proba; {name} has none. Hand its probabilities to the measure itself."
+            f"predict_proba; {name} has none. Pass its probabilities to the measure itself."
         )
     # Folds and columns of zeros are put together in NumPy, wherever the estimator computed.
     proba, labels = (np.asarray(read(name, array, NUMPY)) for array in (proba, labels))

@@ -3,8 +3,8 @@
 import numpy as np
 
 _WAY_OUT = (
-    "sample_weight must not depend on the outcomes where these are drawn from the predictions, or "
-    "where their variance is that of the predictions, as in this test; those of at_horizon do. "
+    "sample_weight must not depend on the outcomes if a test draws these from the predictions, or "
+    "takes their variance from the predictions, as this one does; weights of at_horizon do. "
     "cox_recalibration, calibration_belt_test and hosmer_lemeshow_test allow for it, and so do "
     "intervals; martingale_test and d_calibration need no weights."
 )

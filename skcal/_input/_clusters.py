@@ -19,8 +19,8 @@ def read_clusters(clusters, present):
     n_clusters = member.max() + 1
     if n_clusters < _FEW:
         warn(
-            f"clusters holds {n_clusters} clusters. How much fewer than {_FEW} differ is hardly "
-            "known: intervals and p-values may be far off."
+            f"clusters holds {n_clusters} clusters. With fewer than {_FEW}, the variation between "
+            "clusters is hardly known: intervals and p-values may be far off."
         )
     return member
 

@@ -232,9 +232,9 @@ def _make_groups(columns, max_depth, min_samples, n_bins, max_groups, n_rows=Non
     if not all(titles):
         unused = [own.name for own, _ in levels if not own.titles]
         warn(
-            f"No group has a value of {unused}, as none has min_samples={min_samples} rows. Take "
-            "smaller min_samples or n_bins, or make fewer values of them; texts of numbers and "
-            "dates are put into bins once they are numbers and dates."
+            f"No group uses {unused}, because none of their values has min_samples={min_samples} "
+            "rows. Use smaller min_samples or n_bins, or fewer values; convert text to numbers or "
+            "dates to have them binned."
         )
     pattern, codes = _number_patterns([own for _, own in levels], list(map(len, titles)))
     counts = np.bincount(pattern, n_rows)
@@ -244,7 +244,7 @@ def _make_groups(columns, max_depth, min_samples, n_bins, max_groups, n_rows=Non
         if len(found) > max_groups:
             raise ValueError(
                 f"max_groups must be at least the number of groups; got {max_groups} for a table "
-                "of more. Take larger max_groups or min_samples, smaller max_depth or n_bins, or "
+                "of more. Use larger max_groups or min_samples, smaller max_depth or n_bins, or "
                 "fewer columns."
             )
     names, inside = zip(*found.values(), strict=True)

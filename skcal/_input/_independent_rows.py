@@ -89,8 +89,8 @@ def check_single_rows(sample):
     """Raise a ValueError unless all rows count once and have an outcome of 0 or 1."""
     if sample.weights is not None:
         raise ValueError(
-            "sample_weight must be None for exact bounds, which hold for rows that count once "
-            "each; repeat rows that stand for several."
+            "sample_weight must be None for exact bounds, in which every row counts once; "
+            "repeat rows that stand for several."
         )
     _check_outcomes(sample)
 

@@ -19,11 +19,11 @@ def check_measure(name, options):
     check_option("name", name, tuple(MEASURES))
     if not MEASURES[name].reduces:
         raise ValueError(
-            f"name must be a measure of binary problems; {name} reads whole vectors of "
+            f"name must be a measure of binary problems; {name} needs whole vectors of "
             "probabilities, which a summary does not keep."
         )
     if MEASURES[name].cells is None:
-        raise ValueError(f"name must be a measure that summaries answer; {name} has no bound yet.")
+        raise ValueError(f"name must be a measure that summaries support; {name} has no bound yet.")
     known = find_defaults(MEASURES[name].function)
     known = {option: known[option] for option in known if option != "reduction"}
     for option in options:
@@ -51,7 +51,7 @@ def measure_cells(cells, name, options):
     reason = answer.refuse and answer.refuse(known)
     if reason and cells.facts.spread.any():
         raise ValueError(
-            f"{name} cannot be answered: {reason} A summary answers this only while no cell holds "
+            f"{name} cannot be computed: {reason} A summary has it only as long as no cell holds "
             "two different predictions."
         )
     outcomes, predictions, weights = answer.rows(cells, known)

@@ -133,7 +133,7 @@ def to_onnx(
             "other classifiers by skl2onnx, or save the model by skops or joblib."
         )
     if issparse(X):
-        raise ValueError("X must be dense, of which some rows are enough; got a sparse matrix.")
+        raise ValueError("X must be dense, a few rows are enough; got a sparse matrix.")
     expected = model.predict_proba(X)
     writer = _Writer(X, target_opset, atol, is_table=_reads_table(steps, X))
     graph = writer.graph.finish(writer.find_probabilities(steps), steps[-1].classes_, name)

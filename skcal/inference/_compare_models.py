@@ -283,9 +283,9 @@ def _name_models(y_proba, other):
             raise ValueError("other must be given, unless y_proba is a dictionary of models.")
         return {0: y_proba, 1: other}
     if other is not None:
-        raise ValueError("other must be None where y_proba is a dictionary of all models.")
+        raise ValueError("other must be None if y_proba is a dictionary of all models.")
     if len(y_proba) < 2:
-        raise ValueError(f"y_proba must hold two models at least; got {len(y_proba)}.")
+        raise ValueError(f"y_proba must hold at least two models; got {len(y_proba)}.")
     return dict(y_proba)
 
 

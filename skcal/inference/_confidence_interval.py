@@ -379,7 +379,7 @@ def _check_soft_labels(residuals):
     except (TypeError, ValueError) as error:
         raise ValueError(
             "measure must take soft labels for method='cross-fit'; "
-            f"{residuals.statistic.name} refused them: {error} Take method='percentile'."
+            f"{residuals.statistic.name} refused them: {error} Use method='percentile'."
         ) from error
 
 

@@ -497,8 +497,8 @@ def _check_test(statistic, adjust, alternative, confidence_level):
         return level
     if statistic != "mean":
         raise ValueError(
-            f"alternative must be 'two-sided' for statistic={statistic!r}, which sees errors of "
-            f"both signs; got {alternative!r}, which needs statistic='mean'."
+            f"alternative must be 'two-sided' for statistic={statistic!r}, which detects errors "
+            f"of both signs; got {alternative!r}, which needs statistic='mean'."
         )
     if level <= _LEAST_ONE_SIDED_LEVEL:
         raise ValueError(

@@ -177,7 +177,7 @@ def net_benefit_difference(
         other = count_actions(sample, t, act)
         if not np.array_equal(other.sample.outcomes, own.sample.outcomes):
             raise ValueError(
-                "baseline must predict the same outcomes; the labels with the largest "
-                "probabilities are not the same in all rows. Choose one class with pos_label."
+                "baseline must predict the same outcomes; the most probable labels differ in "
+                "some rows. Choose one class with pos_label."
             )
     return NetBenefitDifference(t, *band_net_benefit(own, other, t, level, clusters))

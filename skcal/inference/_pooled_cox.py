@@ -194,7 +194,7 @@ def pooled_cox_recalibration(
     n_known = np.isfinite(table["intercept_error"]).sum()
     if n_known < 2:
         raise ValueError(
-            "groups must hold two groups at least with both outcomes; "
+            "groups must hold at least two groups with both outcomes; "
             f"got {n_known} of {len(table)}."
         )
     return PooledCoxRecalibration(

@@ -226,7 +226,7 @@ def required_samples(
         if alpha < 1 / (1 + _N_DRAWS):
             raise ValueError(
                 f"alpha must be at least {1 / (1 + _N_DRAWS):g}, the smallest p-value of "
-                f"{_N_DRAWS} draws, but for statistic='cox'; got {alpha:g}."
+                f"{_N_DRAWS} draws, unless statistic='cox'; got {alpha:g}."
             )
     draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     population = _read_population(y_proba, sample_weight, effect)
@@ -241,8 +241,8 @@ def required_samples(
         n_rows = n_rows and study.search(power, n_studies, n_rows, largest)
     if n_rows is None:
         raise ValueError(
-            f"effect must be an error that the statistic finds with a power of {power:g} in at "
-            f"most {largest} rows; this takes more. The best test for it takes about {best:.3g}."
+            f"effect must be large enough to be detected with a power of {power:g} in at most "
+            f"{largest} rows; this one needs more. The best test needs about {best:.3g}."
         )
     return population.plan(n_rows, study.simulate(n_rows, draws.n_resamples), design_effect)
 
@@ -350,13 +350,13 @@ def required_samples_for_width(
     frequency = float(weights @ truth)
     if not 0 < frequency < 1:
         raise ValueError(
-            "effect must leave both outcomes possible for an interval to be planned; all true "
+            "effect must leave both outcomes possible to plan an interval; all true "
             f"probabilities are {frequency:g}."
         )
     if quantity == "observed_expected_ratio":
         expected = weights @ v
         if expected == 0:
-            raise ValueError("y_proba must not be 0 in all rows for a ratio to what is expected.")
+            raise ValueError("y_proba must not be 0 in all rows, or no event is expected.")
         ratio, variance = frequency / expected, (1 - frequency) / frequency
         n_rows = _count_rows(variance, np.arcsinh(width / (2 * ratio)) / reach)
         factor = np.exp(reach * np.sqrt(variance / n_rows))
@@ -401,7 +401,7 @@ def _count_rows(variance, standard_error):
         n_rows = np.ceil(variance / standard_error**2)
     if not n_rows <= _MOST_ROWS:
         raise ValueError(
-            f"width must be large enough for at most {_MOST_ROWS:g} rows to be needed; it takes "
+            f"width must be large enough for at most {_MOST_ROWS:g} rows; this one needs "
             f"{n_rows:g}."
         )
     return max(int(n_rows), 1)
@@ -418,8 +418,8 @@ class _Population(NamedTuple):
         """The answer: rows that tell as much as so many independent ones."""
         if n_rows * design_effect > _MOST_ROWS:
             raise ValueError(
-                f"design_effect must be small enough for at most {_MOST_ROWS:g} rows to be needed; "
-                f"it takes {n_rows * design_effect:g}."
+                f"design_effect must be small enough for at most {_MOST_ROWS:g} rows; this one "
+                f"needs {n_rows * design_effect:g}."
             )
         n_rows = max(int(np.ceil(n_rows * design_effect)), 1)
         return RequiredSamples(n_rows, n_rows * float(self.weights @ self.truth), expected)
@@ -452,8 +452,8 @@ def _read_population(y_proba, sample_weight, effect):
     population = _Population(predictions[present], truth[present], weights[present])
     if effect is not None and np.abs(population.truth - population.predictions).max() <= _ROUNDING:
         raise ValueError(
-            "effect must make predictions wrong, or there is nothing to find; the true "
-            "probabilities are those predicted."
+            "effect must make predictions wrong; this one leaves every probability unchanged, so "
+            "there is nothing to detect."
         )
     return population
 
@@ -511,8 +511,8 @@ def _plan_cox(population, power, alpha, design_effect):
     noncentrality = 2 * likelihood.compare(likelihood.fit())
     if noncentrality <= _ROUNDING:
         raise ValueError(
-            "effect must be an error that a recalibration of the log odds lessens for "
-            "statistic='cox'; this one is not. Take the statistic 'omnibus'."
+            "effect must be an error that logistic recalibration reduces for statistic='cox'; "
+            "this one is not. Use statistic='omnibus'."
         )
     n_rows = max(int(np.ceil(find_noncentrality(power, alpha, 2) / noncentrality)), 1)
     power = find_chi_squared_power(n_rows * noncentrality, alpha, 2)

@@ -416,7 +416,7 @@ def _bind_expected(*, n_bins, strategy, norm, bin_width_penalty):
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
     check_flag("bin_width_penalty", bin_width_penalty)
     if bin_width_penalty and norm != 1:
-        raise ValueError(f"bin_width_penalty needs norm=1, of which it is a bound; got {norm:g}.")
+        raise ValueError(f"bin_width_penalty must be False unless norm=1; got norm={norm:g}.")
 
     def measure(sample):
         edges = find_edges(sample, n_bins, strategy)
@@ -489,14 +489,14 @@ def _refuse_unequal_bins(options):
         return None
     return (
         f"the edges of bins with strategy={options['strategy']!r} depend on the order of single "
-        'predictions; strategy="uniform" has an answer.'
+        'predictions; use strategy="uniform" instead.'
     )
 
 
 def _refuse_equal_mass(options):
     return (
         "the edges of bins of equal mass depend on the order of single predictions; "
-        'expected_calibration_error with strategy="uniform" has an answer.'
+        'use expected_calibration_error with strategy="uniform" instead.'
     )
 
 

@@ -177,7 +177,7 @@ def _describe(*, curve, quantile):
 
 
 def _refuse(options):
-    return "its curves depend on the order of single predictions; smooth_ece has an answer."
+    return "its curves depend on the order of single predictions; use smooth_ece instead."
 
 
 def _find_accuracy(cells, value, options):

@@ -335,7 +335,7 @@ def _bound_surrogate(cells, value, options):
 def _refuse(options):
     return (
         "the error jumps when predictions move across each other; "
-        "surrogate_interval_calibration_error has an answer."
+        "use surrogate_interval_calibration_error instead."
     )
 
 

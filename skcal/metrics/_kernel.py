@@ -170,7 +170,7 @@ def _bind(*, kernel, bandwidth, squared, method, n_terms, random_state):
     check_option("method", method, ("exact", "subsample", "fourier", "binning"))
     if method == "binning" and kernel != "laplace":
         raise ValueError(
-            'method="binning" needs kernel="laplace"; no random bins have the Gaussian kernel.'
+            'method="binning" needs kernel="laplace"; no random bins give the Gaussian kernel.'
         )
     if n_terms is not None:
         # Pairs are drawn in chunks, the others are lengths of arrays.

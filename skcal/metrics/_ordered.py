@@ -171,7 +171,7 @@ def _check_ordered(y_true, y_proba, labels, sample_weight=None):
     found = vectors.labels
     if labels is None and found is not None and found.dtype.kind == "U" and len(found) > 2:
         raise ValueError(
-            "labels must say the order of the classes where they are text, in the order of the "
+            "labels must give the order of the classes if they are text, in the order of the "
             f"columns of y_proba; got None for {show_labels(found)}."
         )
     return vectors

@@ -377,7 +377,7 @@ def _score_discrete(targets, distribution):
         cdf = _make_lattice_cdf(n_rows, distribution, first)
         scores, errors = score_on_lattice(targets, first, last, cdf, _TOLERANCE)
     refuse_rows(
-        "distribution must have at most 2^20 numbers that matter in a row if it is discrete: up to "
+        "distribution must have at most 2^20 relevant values in a row if it is discrete: up to "
         "the target, and beyond it unless 1 - cdf falls like a power",
         first,
         ~(errors <= _TOLERANCE * scores),
@@ -402,7 +402,7 @@ def _find_lattice(n_rows, distribution):
     first, middle = (read_ppf(n_rows, distribution, p) for p in (_TAIL, 0.5))
     first = np.maximum(first, low)
     refuse_rows(
-        "distribution must have at most 2^20 numbers that matter in a row if it is discrete",
+        "distribution must have at most 2^20 relevant values in a row if it is discrete",
         first,
         ~(middle - first <= _FARTHEST),
     )
@@ -471,8 +471,9 @@ def _integrate(targets, distribution):
     with np.errstate(all="ignore"):
         scores, errors = integrate_squares(targets, cdf, sf, ppf, isf, _TOLERANCE)
     refuse_rows(
-        f"The score of distribution must be known to {_TOLERANCE:g} of it, but its cdf jumps too "
-        "often, is not accurate enough, or approaches 0 or 1 too slowly or not at all",
+        f"The score of distribution must be computable to a relative error of {_TOLERANCE:g}, but "
+        "its cdf jumps too often, is not accurate enough, or approaches 0 or 1 too slowly or not "
+        "at all",
         scores,
         ~(errors <= _TOLERANCE * scores),
     )

@@ -337,7 +337,7 @@ def _find_own_accuracy(value, options):
 def _refuse_scale(options):
     if options["scale"] == "probability":
         return None
-    return 'cells of equal width have no bound on another scale; scale="probability" has an answer.'
+    return 'cells of equal width have no bound on another scale; use scale="probability" instead.'
 
 
 def _find_accuracy(cells, value, options):

@@ -66,7 +66,7 @@ def _read_sample(sample):
     if soft.any():
         row = int(soft.argmax())
         raise ValueError(
-            "y_true must hold labels that came true or not, which settle the bets of a monitor; "
+            "y_true must hold hard labels, which settle the bets of a monitor; "
             f"got the soft label {outcomes[row]:g} at row {row}."
         )
     return predictions, outcomes

@@ -31,8 +31,8 @@ def check_promise(promise, reduction, labels, pos_label):
     check_option("side of promise", side, ("above", "below"))
     if reduction == "classwise":
         raise ValueError(
-            "reduction must be 'auto' or 'confidence' with a promise, whose threshold is for one "
-            "prediction of each row; got 'classwise'. Name a label with pos_label."
+            "reduction must be 'auto' or 'confidence' with a promise, whose threshold applies to "
+            "one prediction per row; got 'classwise'. Name a label with pos_label."
         )
     is_multiclass = labels is not None and len(labels) > 2 and pos_label is None
     if side != "above" and (reduction == "confidence" or is_multiclass):
@@ -53,7 +53,7 @@ def _read_promise(promise):
         )
     if any(isinstance(value, Mapping) or hasattr(value, "_asdict") for value in given.values()):
         raise ValueError(
-            "promise must be a single one; make one monitor for each, and feed all of them. Got "
+            "promise must be a single one; make one monitor for each, and update all of them. Got "
             f"those of {', '.join(map(repr, given))}."
         )
     if given.get("kind", "error") != "error":

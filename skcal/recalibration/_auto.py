@@ -447,7 +447,7 @@ class AutoRecalibration(BaseRecalibrator):
             if dealt.splits:
                 found = f"weights, which count rows, with a sum of {n_rows:.3g}"
         warn(
-            f"There is too little to learn from, {found}: the scores are left as they are.",
+            f"There is too little to learn from, {found}: the scores are left unchanged.",
         )
         return everything, sample_weight, []
 

@@ -389,12 +389,12 @@ class BaseRecalibrator(
         classes, self._seen = self.classes_, seen
         is_kept = len(seen) == 1 or self._if_unseen == "keep"
         if self._warns_of_unseen:
-            done = "its probability stays as it is"
+            done = "its probability stays unchanged"
             if not is_kept:
-                done = "what is learned of other classes is applied to it"
+                done = "what is learned from other classes is applied to it"
             unseen = show_labels(np.delete(classes, seen))
             warn(f"No row is of a class that X has a column for, {unseen}: {done}.")
-        if len(seen) == 1:  # of which nothing is to be learned
+        if len(seen) == 1:  # nothing to learn
             for name in [name for name in vars(self) if name.endswith("_")]:
                 if name not in ("classes_", "n_features_in_", "feature_names_in_"):
                     delattr(self, name)  # of another fit

@@ -18,9 +18,9 @@ def measure_accuracy(correct, sample_weight, n_classes):
     accuracy = float(np.average(correct, weights=sample_weight))
     if accuracy * n_classes <= 1 + _SMALLEST_LEAD:
         warn(
-            f"The predicted class is right in a share of {accuracy:.7g} of the fitted rows, which "
-            f"is not above 1 / n_classes = {1 / n_classes:.7g}: the scores are worthless, or "
-            "columns and labels are mixed up.",
+            f"The accuracy on the fitted rows is {accuracy:.7g}, which is not above "
+            f"1 / n_classes = {1 / n_classes:.7g}: the scores are worthless, or columns and "
+            "labels are mixed up.",
         )
     return max(accuracy, (1 + _SMALLEST_LEAD) / n_classes)
 

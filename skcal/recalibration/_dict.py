@@ -45,7 +45,7 @@ def unpack_recalibrator(data, expected):
     """A fitted recalibrator of the class `expected` or a subclass, or a ValueError."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         hint = " Use json.loads first." if isinstance(data, str | bytes) else ""
-        raise ValueError(f"data must be what to_dict gave, with format {FORMAT!r}.{hint}")
+        raise ValueError(f"data must be the output of to_dict, with format {FORMAT!r}.{hint}")
     version, writer = data.get("version"), data.get("skcal")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise ValueError(
@@ -64,7 +64,7 @@ def unpack_recalibrator(data, expected):
         with np.errstate(all="ignore"):  # what comes of bad numbers is refused
             return _unpack_estimator(body, "data", types, must_be_fitted=True)
     except RecursionError:
-        raise ValueError("data is nested deeper than what to_dict gives.") from None
+        raise ValueError("data is nested deeper than the output of to_dict.") from None
     except ValueError as error:
         if writer == __version__:
             raise

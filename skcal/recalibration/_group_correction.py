@@ -81,7 +81,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
             self._seen = seen
             warn(
                 f"No row is of {show_labels(np.delete(self.classes_, seen))}, which the "
-                "classifier knows: its probabilities stay as they are.",
+                "classifier knows: its probabilities stay unchanged.",
             )
             scores, codes = restrict_scores(scores, seen, self.input), np.searchsorted(seen, codes)
         self.maps_, self.factor_ = [], 0.0

@@ -47,7 +47,7 @@ class LogitRecalibrator(BaseRecalibrator):
         number = check_number("min_proba", self.min_proba, 0, below=1 / len(self.classes_))
         if number > 0 and self.input == "logits":
             raise ValueError(
-                "min_proba must be 'auto' or 0 for logits, of which none is the logarithm of 0; "
+                "min_proba must be 'auto' or 0 for logits, which are all finite; "
                 f"got {self.min_proba!r}."
             )
 

@@ -206,7 +206,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         check_option("method", self.method, tuple(_METHODS))
         if get_tags(get_classifier(self.estimator)).input_tags.pairwise:
             raise ValueError(
-                "estimator must take features, of which groups are made; got one that takes "
+                "estimator must take features, which define the groups; got one that takes "
                 "pairwise X, a kernel or distances."
             )
         return _METHODS[self.method][0]()
@@ -248,7 +248,7 @@ def _choose_features(X, features):
     names, shape = list_column_names(X), _read_table(X).shape
     if len(shape) != 2 or shape[1] == 0:
         raise ValueError(
-            "X must be a table with columns, of which groups are made; got "
+            "X must be a table whose columns define the groups; got "
             f"{'0 feature(s)' if len(shape) == 2 else 'no table'} (shape={shape}) while a minimum "
             "of 1 is required."
         )
@@ -263,8 +263,8 @@ def _choose_features(X, features):
         places = [_find_place(feature, names, shape[1]) for feature in features]
     if len(places) > _MOST_FEATURES:
         raise ValueError(
-            f"features must choose at most {_MOST_FEATURES} columns of X, those of which groups "
-            f"are to be made; got {len(places)}."
+            f"features must choose at most {_MOST_FEATURES} columns of X to define groups; "
+            f"got {len(places)}."
         )
     if len(set(places)) < len(places):
         raise ValueError(f"features must hold each column once; got {list(features)!r}.")
@@ -292,7 +292,7 @@ def _list_columns(X, features):
             column = X[name]
         elif len(X.shape) != 2 or place >= X.shape[1]:
             raise ValueError(
-                f"X must have the columns of which groups were made in fit; got none with the "
+                f"X must have the columns that defined the groups in fit; got none with the "
                 f"number {place}{'' if name is None else f' or the name {name!r}'} "
                 f"(shape={X.shape})."
             )

@@ -238,7 +238,7 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         rise, loss = find_rise(before[order], np.concatenate(after), codes[order], mass[order])
         if rise > 0:
             warn(
-                f"{type(recalibrator).__name__} raises the {loss} of rows that it was not "
-                f"fitted on by {rise:.3g}. AutoRecalibration, the default, stays near the "
-                "scores where no map is better.",
+                f"{type(recalibrator).__name__} raises the {loss} of held-out rows by "
+                f"{rise:.3g}. AutoRecalibration, the default, leaves the scores almost "
+                "unchanged if no map improves them.",
             )

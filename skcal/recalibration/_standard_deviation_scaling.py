@@ -93,8 +93,8 @@ class StandardDeviationScaling(LocationScaleRecalibrator):
             scale = scale_by_crps(ratios, rows.weights * (std / std.max()))
         if scale == 0:
             raise ValueError(
-                "y must differ from the predicted means: nearly all errors are zero, and so is the "
-                "best factor. Are these rows that the regressor was fitted on?"
+                "y must differ from the predicted means: nearly all errors are zero, so the best "
+                "factor is zero. Was the regressor fitted on these rows?"
             )
         self.scale_ = scale
 

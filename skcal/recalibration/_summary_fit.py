@@ -113,9 +113,8 @@ class SummaryFitMixin:
         name = type(self).__name__
         if not possible:
             raise ValueError(
-                f"summary must be of two classes for {name}, which reads all probabilities of a "
-                f"row at once; a summary of {n_classes} classes does not keep them together. Use "
-                "fit."
+                f"summary must be of two classes for {name}, which needs all probabilities of a "
+                f"row together; a summary of {n_classes} classes does not keep them. Use fit."
             )
         if reduction not in possible:
             wanted = " or ".join(repr(one) for one in possible)
@@ -189,8 +188,8 @@ def _name_classes(summary, classes):
     labels = np.asarray(summary.labels)
     if len(labels) > 2 and summary.pos_label is not None:
         raise ValueError(
-            "summary must have no pos_label where it has more than two labels: one class against "
-            f"the rest is no classifier; got {summary.pos_label!r}."
+            "summary must have no pos_label if it has more than two labels: one class against "
+            f"the rest is not a classifier; got {summary.pos_label!r}."
         )
     if classes is not None and _list_classes(classes, len(labels)) != labels.tolist():
         raise ValueError(

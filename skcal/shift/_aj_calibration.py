@@ -174,12 +174,12 @@ def _read_mean_risk(risk, survival, cause, shape):
             raise ValueError(
                 "risk must be the probability of the event up to each time, which cannot fall; got "
                 f"a mean of {predicted[0]:.3g} at the first time and of {predicted[-1]:.3g} at the "
-                "last. Give probabilities to survive as survival."
+                "last. Give survival probabilities as survival."
             )
         return predicted
     if cause is not None:
         raise ValueError(
-            "survival is for one kind of event; with cause give risk, the probability of this kind."
+            "survival is for one kind of event; with cause give risk, the probability of that kind."
         )
     surviving = _read_curves("survival", survival, shape).mean(axis=0)
     if surviving[-1] > surviving[0] + _ROUNDING:

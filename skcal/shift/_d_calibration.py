@@ -187,6 +187,6 @@ def _warn_of_ties(values):
     if most >= 5 and most > len(values) / 20:
         warn(
             f"{most} of the {len(values)} events have the survival probability "
-            f"{inner[counts.argmax()]:g}. In discrete time give survival_before, too, the "
-            "probability to survive up to just before; without it right models are rejected."
+            f"{inner[counts.argmax()]:g}. In discrete time also give survival_before, the "
+            "probability of surviving up to just before; without it correct models are rejected."
         )

@@ -174,8 +174,8 @@ def domain_weights(
     _check_weights(weights, chances[:n_old, 1])
     if covered < _LEAST_COVERED:
         warn(
-            f"X_old has rows that are like {covered:.0%} of the new population only; of the rest "
-            "weights tell nothing."
+            f"X_old has rows that resemble only {covered:.0%} of the new population; weights tell "
+            "nothing about the rest."
         )
     return weights
 
@@ -234,10 +234,10 @@ def _check_weights(weights, chances):
         return
     if (chances == 0).all():
         raise ValueError(
-            "classifier is sure that no row of X_old could be one of X_new, so that no weights "
+            "classifier is certain that no row of X_old could come from X_new, so no weights "
             "make them alike."
         )
     raise ValueError(
-        f"classifier is sure that row {np.flatnonzero(chances == 1)[0]} of X_old is one of X_new, "
-        "whose weight is then infinite; pass a finite clip."
+        f"classifier is certain that row {np.flatnonzero(chances == 1)[0]} of X_old comes from "
+        "X_new, so its weight is infinite; pass a finite clip."
     )

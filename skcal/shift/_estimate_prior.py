@@ -273,8 +273,8 @@ def _check_differences(means):
     values = np.linalg.svd(means, compute_uv=False)
     if values[-1] <= _SMALLEST_DIFFERENCE * values[0]:
         raise ValueError(
-            "y_proba cannot tell the classes apart: the scores of a class are, on average, those "
-            "of a mixture of others, so that new scores tell nothing of its rate."
+            "y_proba cannot tell the classes apart: the mean scores of a class equal those of a "
+            "mixture of others, so new scores tell nothing about its rate."
         )
 
 

@@ -182,8 +182,8 @@ class PriorShift(BaseRecalibrator):
             if len(unknown):
                 raise ValueError(
                     "prior must be 0 for classes whose rate in training is 0, "
-                    f"{show_labels(unknown)}: their probabilities were not learned. Say "
-                    "prior_train if they were."
+                    f"{show_labels(unknown)}: their probabilities were not learned. If they "
+                    "were, pass prior_train."
                 )
 
     def _recalibrate(self, scores):
@@ -208,6 +208,6 @@ class PriorShift(BaseRecalibrator):
         if impossible.any():
             raise ValueError(
                 f"No rates explain row {np.flatnonzero(impossible)[0]} of the {len(proba)} rows of "
-                "X with a positive weight: it is sure of classes whose rate in training is 0, "
+                "X with a positive weight: it is certain of classes whose rate in training is 0, "
                 f"{show_labels(self.classes_[self.prior_train_ == 0])}."
             )

@@ -27,7 +27,7 @@ RAW = re.compile(
 # Warnings that are no defect, but said of hostile labels and scores: some are documented
 # by skcal, the others come from scikit-learn.
 DOCUMENTED = (
-    ".* raises the .* that it was not fitted on",
+    ".* raises the .* of held-out rows",
     "These recalibrators are left out of the mixture",
     "There is too little to learn from",
     "The fit stopped after .* iterations",
@@ -40,10 +40,10 @@ DOCUMENTED = (
     ".* events have the survival probability",
     "No event is of the kind",
     "hosmer_lemeshow_test expects few outcomes",
-    "X_old has rows that are like",
+    "X_old has rows that resemble",
     "No row is of",
-    "No group has a value of",
-    "The predicted class is right in a share of",
+    "No group uses",
+    "The accuracy on the fitted rows is",
     "clusters holds . clusters",
     "The classifier abstains from all rows",
 )

@@ -314,7 +314,7 @@ BAD_FOR_ROWS = [
 ]
 BAD_FOR_SUMMARIES = [
     (ignore, {}, TypeError, "{} must be the name of a measure"),
-    ("squared_kernel_calibration_error", {}, ValueError, "reads whole vectors"),
+    ("squared_kernel_calibration_error", {}, ValueError, "needs whole vectors"),
 ]
 
 

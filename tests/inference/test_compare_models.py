@@ -170,9 +170,9 @@ def test_bad_calls(rng):
     y, z = draw(rng, 50)
     with pytest.raises(ValueError, match="other must be given, unless y_proba is a dictionary"):
         compare_calibration(y, expit(z))
-    with pytest.raises(ValueError, match="other must be None where y_proba is a dictionary"):
+    with pytest.raises(ValueError, match="other must be None if y_proba is a dictionary"):
         compare_calibration(y, {"a": expit(z), "b": expit(z)}, expit(z))
-    with pytest.raises(ValueError, match="two models at least"):
+    with pytest.raises(ValueError, match="at least two models"):
         compare_calibration(y, {"only": expit(z)})
     with pytest.raises(ValueError, match="measure must be one of"):
         compare_calibration(y, expit(z), expit(z), measure="smoth_ece")

@@ -86,7 +86,7 @@ def test_columns_that_make_no_group_are_named(rng):
     table = {"day": days, "stay": days - days[0], "postcode": [f"{k:05}" for k in range(400)]}
     few = {"ward": ["a", "b"] * 200, "few": np.arange(400)}
     with pytest.warns(
-        UserWarning, match=r"No group has a value of \['postcode'\], as none has min"
+        UserWarning, match=r"No group uses \['postcode'\], because none of their values has min"
     ):
         groups = make_groups(table, max_depth=1, n_bins=2)
     assert groups.names == [

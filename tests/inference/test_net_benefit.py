@@ -102,7 +102,7 @@ def test_what_is_certain_stays_within_what_is_possible():
         ("best", {}, "baseline must be one of 'all', 'none'; got 'best'"),
         ([0.1], {}, "y_true and baseline must have the same length; got 400 labels and 1 rows"),
         ("all", {"thresholds": [0, 0.5]}, "thresholds must lie strictly between 0 and 1"),
-        ("all", {"thresholds": np.full(1001, 0.5)}, "thresholds must be 1000 at most"),
+        ("all", {"thresholds": np.full(1001, 0.5)}, "thresholds must hold at most 1000"),
         ("all", {"confidence_level": 95}, "confidence_level must be"),
         ("all", {"reduction": "full"}, "reduction must give one binary problem .*; got 'full'"),
         ("all", {"reduction": "ful"}, "reduction must be one of .* Did you mean 'full'?"),

@@ -187,7 +187,7 @@ def test_an_error_that_the_statistic_does_not_see():
     with pytest.raises(ValueError, match=r"at most 4194304 rows; .* best test for it takes .*e\+"):
         required_samples(V, effect={"slope": 1 - 1e-5})
     # Residuals .05, -.1 and .05 are uncorrelated with 1 and with the log odds.
-    with pytest.raises(ValueError, match=r"a recalibration of the log odds lessens .*'omnibus'"):
+    with pytest.raises(ValueError, match=r"that logistic recalibration reduces .*'omnibus'"):
         required_samples([0.2, 0.5, 0.8], effect=[0.25, 0.4, 0.85], statistic="cox")
 
 
@@ -300,7 +300,7 @@ ROWS = [0.2, 0.3, 0.6, 0.5]
         ({"design_effect": 0}, "design_effect must be above 0; got 0"),
         (
             {"design_effect": 1e20, "statistic": "cox"},
-            r"design_effect must be small enough for at most 1e\+15 rows to be needed; it takes",
+            r"design_effect must be small enough for at most 1e\+15 rows; this one needs",
         ),
         ({"power": 1}, "power must be at least 0 and below 1; got 1"),
         ({"power": 0.05}, "power must be above alpha, .*; got 0.05 and 0.05"),

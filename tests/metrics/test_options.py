@@ -132,7 +132,7 @@ def has_nan(v):
 
 OWN = [
     (ECE, {"strategy": "quantile", "sample_weight": [0.5, 0.5]}, r"as counts.* 1\."),
-    (ECE, {"bin_width_penalty": True, "norm": 2}, "bin_width_penalty needs norm=1"),
+    (ECE, {"bin_width_penalty": True, "norm": 2}, "bin_width_penalty must be False unless norm=1"),
     (SMOOTH, {"scale": np.negative}, "scale must be an increasing function"),
     (SMOOTH, {"scale": np.zeros_like}, "scale must be an increasing function"),
     (SMOOTH, {"scale": has_nan}, "scale must map .* NaN or infinity"),

@@ -87,7 +87,7 @@ def test_order_is_that_of_the_labels():
     other = ranked_probability_score(Y, P[:, [1, 0, 2, 3]], labels=[1, 0, 2, 3])
     assert other != pytest.approx(ranked_probability_score(Y, P), rel=1e-3)
     for function in (ranked_probability_score, cumulative_predictions):
-        with pytest.raises(ValueError, match=r"labels must say the order .*'extreme', 'high'"):
+        with pytest.raises(ValueError, match=r"labels must give the order .*'extreme', 'high'"):
             function(names[Y], P)
         assert function(names[Y % 2], P[:, 0], labels=["low", "medium"]) is not None
 

@@ -246,7 +246,7 @@ def _blur(x):
     "cdf", [pytest.param(_blur, marks=pytest.mark.slow), lambda x: 0.999 * stats.norm.cdf(x)]
 )
 def test_a_cdf_that_is_not_accurate_is_refused(cdf):
-    with pytest.raises(ValueError, match="known to 1e-08 of it, but its cdf"):
+    with pytest.raises(ValueError, match="a relative error of 1e-08, but its cdf"):
         score([0.3], SimpleNamespace(cdf=cdf, ppf=stats.norm.ppf))
 
 

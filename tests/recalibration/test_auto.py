@@ -351,7 +351,7 @@ def test_members_that_cannot_be_fitted_are_left_out():
 )
 def test_too_little_to_learn_from(y, weight, options, message):
     X = make_scores(2, len(y))[0]
-    with pytest.warns(UserWarning, match=f"{message}: the scores are left as they are"):
+    with pytest.warns(UserWarning, match=f"{message}: the scores are left unchanged"):
         fitted = AutoRecalibration(**options).fit(X, y, weight)
     np.testing.assert_array_equal(fitted.predict_proba(X), X)
     assert fitted.gain_ == 0

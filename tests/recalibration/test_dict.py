@@ -307,7 +307,7 @@ def test_what_is_no_dict_of_a_recalibrator():
     with pytest.raises(ValueError, match=r"format .*Use json\.loads first"):
         BaseRecalibrator.from_dict(json.dumps(data))
     for other in ([data], None, CalibrationSummary().to_dict()):
-        with pytest.raises(ValueError, match="data must be what to_dict gave"):
+        with pytest.raises(ValueError, match="data must be the output of to_dict"):
             BaseRecalibrator.from_dict(other)
     with pytest.raises(ValueError, match=r"must be PlattScaling .* got 'TemperatureScaling'"):
         PlattScaling.from_dict(data)

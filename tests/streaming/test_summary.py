@@ -213,9 +213,9 @@ def test_calls_without_an_answer(rng):
     for name, options, message in (
         ("smooth_ec", {}, "name must be one of.*Did you mean 'smooth_ece'"),
         ("canonical_calibration_error", {}, "reads whole vectors of probabilities"),
-        ("interval_calibration_error", {}, "surrogate_interval_calibration_error has an answer"),
+        ("interval_calibration_error", {}, "use surrogate_interval_calibration_error instead"),
         ("adaptive_calibration_error", {}, "bins of equal mass depend on the order"),
-        ("squared_calibration_error", {}, 'strategy="uniform" has an answer'),
+        ("squared_calibration_error", {}, 'strategy="uniform" instead'),
         ("expected_calibration_error", {"strategy": "sweep"}, "strategy='sweep'"),
         ("smooth_ece", {"scale": "logit"}, "cells of equal width have no bound on another scale"),
         ("smooth_ece", {"n_bins": 3}, "option must be one of 'bandwidth', 'scale'; got 'n_bins'"),
@@ -236,7 +236,7 @@ def test_every_measure_is_answered_or_refused_with_a_reason(rng, name):
         assert type(summary.measure(name)) is float
         assert type(summary.error_bound(name)) is float
     else:
-        with pytest.raises(ValueError, match=r"cannot be answered: |whole vectors"):
+        with pytest.raises(ValueError, match=r"cannot be computed: |whole vectors"):
             summary.measure(name)
 
 

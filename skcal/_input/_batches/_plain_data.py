@@ -19,7 +19,7 @@ def errors_named(name):
 def check_format(data, name, latest):
     """Raise a ValueError unless `data` has this format in a version that is known."""
     if not isinstance(data, dict) or data.get("format") != name:
-        raise ValueError(f"data must be what to_dict gave, with format {name!r}.")
+        raise ValueError(f"data must be the output of to_dict, with format {name!r}.")
     version = data.get("version")
     if type(version) is not int or not 1 <= version <= latest:
         raise ValueError(
