@@ -72,7 +72,7 @@ def list_vectors(vectors, name="y_true"):
         )
     weights = vectors.weights
     if weights is not None:
-        # Recalibrators count rows by weights, of which a measure knows the proportions alone.
+        # Recalibrators count rows by weight, but a measure knows only the proportions of weights.
         weights = weights.astype(np.float64)
         weights = weights * (weights.sum() / np.sum(weights**2))
         # None vanishes beside large ones: the loss of its row may be infinite.

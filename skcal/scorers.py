@@ -112,7 +112,7 @@ def make_calibration_scorer(
     **options : dict
         Keyword arguments for `measure`, such as ``n_bins=20``, ``reduction="classwise"`` or
         ``pos_label="yes"``. Their names are checked at once. For a measure of groups
-        ``group_columns`` may list the columns of X of which groups are made.
+        ``group_columns`` may list the columns of X that define groups.
 
     Returns
     -------

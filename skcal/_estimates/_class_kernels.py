@@ -64,7 +64,7 @@ class ClassKernel:
         expected = (projected @ others.T) ** 2 + squared @ others.T
         expected -= projected**2 @ others.T
         expected -= proba @ (others_projected**2).T
-        return np.maximum(expected, 0.0)  # certain rows have none, but for rounding
+        return np.maximum(expected, 0.0)  # certain rows have none, up to rounding
 
     def largest_step(self, n_classes):
         """Largest square L_aa + L_bb - 2 L_ab of a residual; of all r' L r' it is the supremum."""

@@ -17,7 +17,7 @@ from skcal._tools._parallel import run_parallel
 
 # Rows and columns of the kernel matrix that are held at a time: 2 MB.
 TILE = 512
-# Small blocks are evaluated together, with the pairs between them: so many rows at a time.
+# Number of rows in small blocks that are evaluated together, with the pairs between them.
 _GROUP = 128
 # Rows of small blocks that make one task.
 _TASK_ROWS = 1 << 14

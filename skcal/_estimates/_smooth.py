@@ -28,7 +28,7 @@ _CELLS, _FEW_CELLS = 1 << 14, 1 << 11
 _MOST_CELLS = 1 << 20
 # A fixed point below this is looked at again with equal predictions merged.
 _SMALL = 1e-4
-# Kernels reach so many bandwidths, as far as doubles see.
+# Reach of a kernel in bandwidths; beyond, it is 0 in double precision.
 _REACH = 9.0
 # Curves are not smoothed less than this unless asked for, on each scale. A quarter of a logit is
 # less than a third of the odds; SmoothECE of rare events is far less.
@@ -158,9 +158,9 @@ def _check_narrowest(bandwidth, width):
 class _SmoothedError:
     """smECE_s as a function of s; returns to the data for a finer grid only when s needs it.
 
-    Predictions lie on a line of length `width`, of which the grid covers [0, 1] after division:
-    the probabilities themselves, or their transforms with margins in which no kernel of
-    bandwidth up to `widest` reaches the ends, so that nothing is reflected.
+    Predictions lie on a line of length `width`, and the grid covers [0, 1] after division: the
+    probabilities themselves, or their transforms with margins in which no kernel of bandwidth up to
+    `widest` reaches the ends, so that nothing is reflected.
     """
 
     def __init__(self, sample, transform, widest):

@@ -93,7 +93,7 @@ def inherit_tags(tags, inner):
 
 
 def check_regression_rows(owner, X, y):
-    """X, of which only rows are taken, and y as an array of finite numbers."""
+    """X, which only has to have rows, and y as an array of finite numbers."""
     X, y = _match_rows(owner, X, y)
     with np.errstate(invalid="ignore"):  # scikit-learn adds infinities of both signs
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
@@ -103,7 +103,7 @@ def check_regression_rows(owner, X, y):
 
 
 def check_rows(owner, X, y):
-    """X, of which only rows are taken, and y as an array of labels."""
+    """X, which only has to have rows, and y as an array of labels."""
     X, y = _match_rows(owner, X, y)
     advice = "fit one for each label, on y[:, k]"
     if hasattr(owner, "estimator") and is_classifier(owner):

@@ -129,7 +129,7 @@ def make_groups(
     table : data frame or dict of array-like
         A frame of pandas, polars or Arrow; or arrays of shape (n_samples,) by name.
     max_depth : int, default=2
-        From so many columns intersections are made, at least 1.
+        Largest number of columns in an intersection, at least 1.
     min_samples : int, default=100
         Groups of fewer rows are left out.
     n_bins : int or "cube_root", default=4
@@ -218,7 +218,7 @@ def group_keys(
 
 
 def _make_groups(columns, max_depth, min_samples, n_bins, max_groups, n_rows=None):
-    """Groups of a table; with `n_rows` each of its rows stands for so many."""
+    """Groups of a table; with `n_rows` each of its rows stands for this many."""
     total = len(columns[0][1]) if n_rows is None else int(n_rows.sum())
     n_bins = count_bins(n_bins, total)
     if total < min_samples:

@@ -56,7 +56,7 @@ def read_column(argument, name, column):
     if np.ma.is_masked(column):  # what is masked is missing
         mask, column = np.ma.getmaskarray(column), column.data.astype(object)
         column[mask] = None
-    if isinstance(column, list | tuple):  # of which NumPy would make texts, or several columns
+    if isinstance(column, list | tuple):  # NumPy would make text, or several columns
         return pd.Series(list(column), dtype=object).infer_objects()
     values = np.asarray(as_readable(column))
     if values.ndim != 1:
@@ -89,7 +89,7 @@ class Levels:
         return self.codes[found]
 
     def merge(self, n_bins):
-        """Titles of so many unions of neighbouring bins, and the number of that of each level.
+        """Titles of this many unions of bins, and the number of the union of each level.
 
         None where levels are values, where they are no more, or where a bin is no level.
         """
@@ -125,10 +125,10 @@ class Levels:
 
 
 def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
-    """Levels of a column that have at least so many rows, and the number of that of each row.
+    """Levels of a column with at least this many rows, and the number of the level of each row.
 
     If there are more than `most`, the most frequent ones are taken. With `n_rows` each entry of
-    the column stands for so many rows.
+    the column stands for this many rows.
     """
     present, edges, values = column.dropna(), None, None
     kind = _find_kind(column)
@@ -183,7 +183,7 @@ def _look_up(wanted, values):
 
 
 def _to_numbers(column, kind):
-    """An array of integers, or of floats of which -0.0 has become 0.0; of times microseconds."""
+    """An array of integers, or of floats with -0.0 replaced by 0.0; microseconds for times."""
     if kind == "dates":
         if isinstance(column.dtype, pd.PeriodDtype):
             column = column.dt.to_timestamp()
@@ -248,7 +248,7 @@ def _show(numbers, n_digits=_N_DIGITS):
 
 
 def _show_number(number, n_digits):
-    """A number of so many digits, without an exponent where it can be."""
+    """A number with this many digits, without an exponent if possible."""
     if number != 0 and not 1 / _LARGEST_PLAIN < abs(number) < _LARGEST_PLAIN:
         return f"{number:.{n_digits}g}"
     return np.format_float_positional(number, precision=n_digits, fractional=False, trim="-")

@@ -15,7 +15,7 @@ from skcal._tools._arrays import choose_device, list_column_names, namespace, re
 
 
 def has_columns(y_true, least=2):
-    """Whether outcomes are a matrix of at least so many columns."""
+    """Whether outcomes are a matrix with at least this many columns."""
     try:
         shape = y_true.shape if issparse(y_true) else np.shape(y_true)
     except ValueError:  # ragged lists, which the check of labels refuses by name

@@ -1,8 +1,8 @@
 """The entrance: user arrays to checked, weighted binary samples.
 
 Every measure comes through `reduce_to_samples`; nothing below this module looks at user input,
-but for the checks of single arguments in `_validation`. Labels and ranges of the common cases are
-decided by minima and maxima alone, because scikit-learn's `check_array`, `type_of_target` and
+except for the checks of single arguments in `_validation`. Labels and ranges of the common cases
+are decided by minima and maxima alone, because scikit-learn's `check_array`, `type_of_target` and
 `unique` cost more than the measures.
 """
 
@@ -43,7 +43,7 @@ from skcal._tools._arrays import (
 
 # What messages call the outcomes and the predictions.
 _NAMES = ("y_true", "y_proba")
-# Labels of which 1 is positive without a name.
+# Pairs of labels in which 1 is positive by default.
 _PAIRS = ([0, 1], [-1, 1])
 
 
@@ -70,7 +70,7 @@ class Predictions(NamedTuple):
 
     @property
     def is_multiclass(self):
-        """Whether there are more than two columns, of which one comes true."""
+        """Whether there are more than two mutually exclusive columns."""
         return self.proba.ndim == 2 and self.proba.shape[1] > 2 and not self.is_multilabel
 
     @property
@@ -320,7 +320,7 @@ def _reduce_labels(predictions):
     return [Sample(proba[:, k], target[:, k], weights) for k in range(proba.shape[1])]
 
 
-# Of classes, of which one comes true.
+# For mutually exclusive classes.
 REDUCTIONS = {
     "auto": _reduce_auto,
     "confidence": _reduce_confidence,

@@ -277,7 +277,7 @@ class Sample:
     def moments_by_outcome(self, n_cells, power):
         """Sums of w * a^k, k < 5, over rows of outcome 0 and of outcome 1 in each of equal cells.
 
-        w are powers of the weights, of which the largest is taken for 1.
+        w are powers of the weights, scaled so that the largest is 1.
         """
         unit = 1.0 if self.weights is None else self.weights.max()
 

@@ -28,7 +28,7 @@ from skcal._tools._warnings import warn
 ROW_SUM_TOLERANCE = 1e-3
 # By this much after coarser rounding, such as that of bfloat16 to 8 bits.
 COARSE_ROUNDING = 0.02
-# Probabilities may leave [0, 1] by so many steps of their type at 1, and are clipped to it.
+# Probabilities may leave [0, 1] by this many ulps of their type at 1, and are clipped to it.
 _ROUNDING_STEPS = 8
 # Rates of classes are written by hand, to a few digits.
 RATE_SUM_TOLERANCE = 1e-6
@@ -251,7 +251,7 @@ def find_rounding(values):
 
 
 def clip_rounding(values):
-    """Numbers of which those that rounding alone puts outside of [0, 1] are clipped to it.
+    """Numbers, clipped to [0, 1] if only rounding puts them outside.
 
     The array itself where all are inside; NaN, and what lies further outside, stay.
     """

@@ -77,7 +77,7 @@ class BoundMeasure(NamedTuple):
         return () if n_bins is None else np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
 
     def fix_bins(self, n_rows):
-        """The same measure, with the number of bins that it has for so many rows."""
+        """The same measure, with the number of bins that it has for this many rows."""
         if self.row is None or self.find_option("n_bins") != "cube_root":
             return self
         return self._replace(options=self.options | {"n_bins": count_bins("cube_root", n_rows)})
@@ -262,5 +262,5 @@ def bind_rows(bound, y_true, y_proba, *, sample_weight, pos_label, labels):
 
 
 def count_outcomes(rows):
-    """Rows whose outcomes are integers, but for soft labels."""
+    """Rows whose outcomes are integers, except soft labels."""
     return rows._replace(target=rows.target.astype(np.float64 if rows.is_soft else np.intp))

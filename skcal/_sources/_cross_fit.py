@@ -26,9 +26,9 @@ _N_BATCHES = 50
 _STEP = 1e-4
 # A half with a smaller share of the weight confirms nothing: rounding is as large.
 _LEAST_MASS = 1e-12
-# NumPy deals out so many rows exactly.
+# Largest number of rows that NumPy draws exactly.
 _MANY = 10**9
-# Kernels reach so many bandwidths, as far as doubles see.
+# Reach of a kernel in bandwidths; beyond, it is 0 in double precision.
 _REACH = 9.0
 # One wide bandwidth, as a part of the scale: halves agree there on what is wrong on much of it,
 # also where they do not at the bandwidth of SmoothECE.
@@ -115,7 +115,7 @@ class CountParts(_Parts):
 
     def split(self, n_parts, rng):
         """Yield the share that each of some random parts has of each kind."""
-        if self.n_units >= _MANY:  # parts of so many rows are nearly of one size by chance
+        if self.n_units >= _MANY:  # parts of this many rows are nearly equal in size by chance
             parts = rng.multinomial(self._counts, np.full(n_parts, 1 / n_parts)).T
             yield from parts / self._filled
             return
@@ -357,7 +357,7 @@ def _find_problem(rows, number=slice(None)):
 
 
 def _list_problems(rows, reduction, weights):
-    """Binary problems, and of which rows each of them is made."""
+    """Binary problems, and the rows that each of them uses."""
     numbered = rows._replace(weights=np.arange(1, rows.n_rows + 1))  # 0 would be absent
     problems = []
     for sample in ALL_REDUCTIONS[reduction](numbered):

@@ -74,7 +74,7 @@ def read_rows(names, y_true, y_proba, sample_weight, *, on_device=False):
 def read_scores(X, y=None, sample_weight=None, *, on_device=False):
     """Class scores, labels and weights of a recalibrator, and the device that it computes on.
 
-    X and y keep the form that scikit-learn checks, but for what it stumbles over.
+    X and y keep the form that scikit-learn checks, except what it cannot handle.
     """
     device = choose_device(X) if on_device else None
     X = read("X", X, device)

@@ -28,7 +28,7 @@ def make_shifted(
         Whether to return the population instead of a random sample: the predictions at the
         midpoints of `n_samples` cells of equal mass, and mean outcomes in place of labels.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random sample; a population needs none.
+        Seed of the random sample; not used for a population.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def make_shrunk(
         Whether to return the population instead of a random sample: the predictions at the
         midpoints of `n_samples` cells of equal mass, and mean outcomes in place of labels.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random sample; a population needs none.
+        Seed of the random sample; not used for a population.
 
     Returns
     -------

@@ -35,7 +35,7 @@ def make_temperature_family(
         Whether to return the population instead of a random sample: the predictions at the
         midpoints of `n_samples` cells of equal mass, and mean outcomes in place of labels.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random sample; a population needs none.
+        Seed of the random sample; not used for a population.
 
     Returns
     -------

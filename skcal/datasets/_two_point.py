@@ -35,7 +35,7 @@ def make_two_point_gap(
         Whether to return the population instead of a random sample: `n_samples` rows, half of
         the mass at either prediction, and mean outcomes in place of labels.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random sample; a population needs none.
+        Seed of the random sample; not used for a population.
 
     Returns
     -------

@@ -84,14 +84,14 @@ def calibration_test(
         group, and the error over all groups is controlled, see Notes.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
     **options : dict
@@ -130,10 +130,10 @@ def calibration_test(
     .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}},
 
     so that p is at most u with a probability of at most u, for every measure, at every number of
-    rows [1]_ [2]_: T is one of n_resamples + 1 values, each of which is the largest with the same
-    probability. Statistics equal up to rounding count as ties. "confidence" reads whether
-    the largest probability comes true, which is Bernoulli with that probability; so does
-    "top-label" for the rows of each label.
+    rows [1]_ [2]_: T is one of n_resamples + 1 values that are equally likely to be the largest.
+    Statistics equal up to rounding count as ties. "confidence" reads whether the largest
+    probability comes true, which is Bernoulli with that probability; so does "top-label" for the
+    rows of each label.
 
     **Omnibus.** With the residuals :math:`r_i = w_i (y_i - v_i)`, their variances
     :math:`s_i = w_i^2 v_i (1 - v_i)` and the log odds :math:`x_i` of the predictions, it is
@@ -287,10 +287,10 @@ def calibration_test_from_summary(
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
     **options : dict

@@ -101,7 +101,7 @@ def calibration_belt_test(
         (or `pos_label`) and the confidence otherwise.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     data : {"external", "training"}, default="external"
         "external" for data that the model has not seen. "training" for the data that a logistic
         regression with an intercept was fitted on, by maximum likelihood: intercept and slope are
@@ -223,7 +223,7 @@ def calibration_belt(
         (or `pos_label`) and the confidence otherwise.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     data : {"external", "training"}, default="external"
         "external" for data that the model has not seen. "training" for the data that a logistic
         regression with an intercept was fitted on, by maximum likelihood: intercept and slope are

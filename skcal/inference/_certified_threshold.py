@@ -174,7 +174,7 @@ def certified_threshold(
         once.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     confidence_level : float, default=0.95
         Confidence of all promises at once, above 0.5, in (0, 1).
 
@@ -203,11 +203,11 @@ def certified_threshold(
     Notes
     -----
     For each distinct prediction t let the null hypothesis be that the mean of the expected losses
-    of the rows at t or above exceeds `at_most`. With N rows, K of which are wrong, its p-value is
-    the probability that a binomial variable of N and `at_most` is K at most. That is exact where
-    all rows have the same chance to be wrong, and an upper bound where their chances differ, if K
-    is 0 or ``at_most * N - 1`` at most [1]_; elsewhere it is taken to be 1. For other losses, and
-    for clusters, it is the inverse of an e-value [2]_, the mean over twelve bets b of
+    of the rows at t or above exceeds `at_most`. With N rows and K errors, its p-value is the
+    probability that a binomial variable of N and `at_most` is at most K. That is exact where all
+    rows have the same chance to be wrong, and an upper bound where their chances differ, if K is 0
+    or ``at_most * N - 1`` at most [1]_; elsewhere it is taken to be 1. For other losses, and for
+    clusters, it is the inverse of an e-value [2]_, the mean over twelve bets b of
 
     .. math:: \prod_c \Bigl( 1 + b \sum_{i \in c} (\mathrm{at\_most} - \ell_i) \Bigr)
 

@@ -51,10 +51,10 @@ def compare_summaries(
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
 
@@ -79,10 +79,9 @@ def compare_summaries(
 
     Notes
     -----
-    Neighbouring cells are put in groups, each of which ends as soon as it holds 10 rows of either
-    period, and at the latest at the next edge of 32 equal parts of [0, 1]. Let a group g hold
-    :math:`n_g` and :math:`m_g` rows with mean outcomes :math:`\bar y_g` and :math:`\bar z_g`. The
-    sums
+    Neighbouring cells form groups. A group ends as soon as it holds 10 rows of either period, and
+    at the latest at the next edge of 32 equal parts of [0, 1]. Let a group g hold :math:`n_g` and
+    :math:`m_g` rows with mean outcomes :math:`\bar y_g` and :math:`\bar z_g`. The sums
 
     .. math:: C_k = \sum_{g \le k} \frac{n_g m_g}{n_g + m_g} (\bar y_g - \bar z_g), \quad C_0 = 0,
 

@@ -160,7 +160,7 @@ def compare_calibration(
         :func:`skcal.metrics.expected_calibration_error`.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     confidence_level : float, default=0.95
         Level of the intervals, each by itself, in (0, 1).
     random_state : int, RandomState, Generator or None, default=None

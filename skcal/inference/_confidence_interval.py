@@ -85,7 +85,7 @@ def confidence_interval(
         One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
         probabilities become binary predictions, see
         :func:`skcal.metrics.expected_calibration_error`. "auto" takes the default of the measure.
-        The labels of a row, all of which "multilabel" reads, stay together in resamples.
+        The labels of a row, which "multilabel" uses together, stay together in resamples.
     method : {"auto", "cross-fit", "percentile", "basic", "bca"}, default="auto"
         "cross-fit" asks how much of what one half of the rows finds the other half confirms. The
         others are the bootstrap, which is only right far from calibration, see Notes:
@@ -318,7 +318,7 @@ def confidence_interval_from_summary(
     their mean prediction, separately for each outcome where the summary keeps both. Halves take
     hypergeometric numbers of them, resamples multinomial ones. The variation of predictions inside
     these cells is lost. For the bootstrap :func:`skcal.metrics.smooth_ece` has cells of its own, of
-    a quarter of its bandwidth or less, inside of which rows keep their places.
+    a quarter of its bandwidth or less, within which rows keep their places.
 
     The interval is widened by the error bound of the summary on both sides, so that it holds for
     all rows with these sums: see :meth:`skcal.streaming.CalibrationSummary.error_bound`.

@@ -54,10 +54,10 @@ def distribution_calibration_test(
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
 

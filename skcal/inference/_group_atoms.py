@@ -90,7 +90,7 @@ class GroupStatistics:
 
     @property
     def of_mean(self):
-        """Groups of which the mean alone is tested."""
+        """Groups in which only the mean is tested."""
         is_certain = self._atoms is None
         return ~self._extreme & (False if is_certain else self._statistic.of_mean)
 

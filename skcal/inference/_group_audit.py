@@ -187,8 +187,8 @@ def audit_groups(
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
     groups : data frame, dict, Groups, or array-like
-        A table, such as a data frame with names of columns, of which :func:`make_groups` makes
-        groups; the groups that it made; a label for each row; or a matrix of booleans of shape
+        A table, such as a data frame with names of columns, from which :func:`make_groups` forms
+        groups; the groups that it returned; a label for each row; or a matrix of booleans of shape
         (n_samples, n_groups), dense or sparse, whose groups are called by the numbers of their
         columns.
     max_depth : int, default=2
@@ -227,16 +227,16 @@ def audit_groups(
         (or `pos_label`) and the confidence otherwise.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     confidence_level : float, default=0.95
         Confidence of all intervals at once, in (0, 1); of one-sided ones above 0.5.
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
 
@@ -425,10 +425,10 @@ def audit_groups_from_summary(
     n_resamples : int, default=999
         Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.
 

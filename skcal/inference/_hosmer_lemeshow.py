@@ -162,7 +162,7 @@ def hosmer_lemeshow_test(
     >>> round(result.statistic, 3), round(result.pvalue, 6), round(result.estimate, 3)
     (13.889, 0.000964, 0.075)
 
-    Three grades, of which the worst defaults more often than it should:
+    Three rating grades; the worst defaults more often than it should:
 
     >>> grade = np.repeat(["A", "B", "C"], [300, 200, 100])
     >>> risk = np.repeat([0.01, 0.03, 0.1], [300, 200, 100])

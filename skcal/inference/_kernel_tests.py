@@ -35,7 +35,7 @@ from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._test_result import TestResult
 
-# Estimates of blocks that differ by this share are equal but for rounding.
+# Estimates of blocks that differ by this share are equal up to rounding.
 _ROUNDING = 1e-12
 
 
@@ -102,7 +102,7 @@ def kernel_calibration_test(
     n_resamples : int, default=1000
         Number of bootstrap resamples, at most 2^24. Only used by ``method="bootstrap"``.
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
         A progress bar over blocks of pairs of rows: True for that of tqdm, which must be installed,
         or a function that is called with an iterable and returns one, such as ``tqdm.tqdm``.

@@ -91,7 +91,7 @@ def net_benefit_difference(
         (or `pos_label`) and the confidence otherwise.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     thresholds : array-like of shape (n_thresholds,), default=None
         Thresholds strictly between 0 and 1, 1000 at most; by default those of
         :func:`~skcal.metrics.net_benefit_curve`. The fewer they are, the narrower is the band:

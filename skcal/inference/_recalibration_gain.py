@@ -124,7 +124,7 @@ def recalibration_gain(
         labels of `y_true`.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     loss : {"brier", "log"}, default="brier"
         The score: squared error, summed over the classes (for two labels that of the positive one
         alone), or log loss.

@@ -44,8 +44,8 @@ COX = "cox"
 _N_DRAWS = 999
 # Simulated studies that lead the search to where it begins.
 _FEW_STUDIES = 2 * BLOCK
-# Studies of more rows are not simulated, nor of more than so many times what the best test needs:
-# a statistic that has not found the effect there does not see it.
+# Studies of more rows are not simulated, nor of more than this multiple of what the best test
+# needs: a statistic that has not found the effect there does not see it.
 _LARGEST = 1 << 22
 _FARTHEST = 1000
 # Differences of probabilities that are rounding.
@@ -72,8 +72,8 @@ class RequiredSamples(NamedTuple):
         How many of them are expected to be positive (with more than two classes: to have the label
         that is predicted).
     expected : Interval
-        What is expected with so many rows: the power of the test, with the 95 % interval of its
-        Monte Carlo error; or the quantity that is planned for, with its confidence interval.
+        Expected result with this number of rows: the power of the test, with the 95 % interval of
+        its Monte Carlo error; or the planned quantity, with its confidence interval.
     """
 
     n_samples: int
@@ -122,8 +122,8 @@ def required_samples(
     power : float, default=0.8
         Probability with which the test is to find the error, above `alpha` and below 1.
     alpha : float, default=0.05
-        Level of the test: the error is found where the p-value is at most `alpha`. At least 0.001
-        but for "cox".
+        Level of the test: the error is detected if the p-value is at most `alpha`. At least 0.001
+        unless `statistic` is "cox".
     statistic : str or callable, default="omnibus"
         Statistic of :func:`calibration_test`, in its forms; or "cox" for the likelihood-ratio test
         of :func:`cox_recalibration`, which needs no simulation.
@@ -136,7 +136,7 @@ def required_samples(
     n_resamples : int, default=2000
         Number of simulated studies, at most 2^24, for each number of rows that is tried.
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
         A progress bar over blocks of studies, for each number of rows that is tried: True for that
         of tqdm, which must be installed, or a function that is called with an iterable and returns
@@ -265,9 +265,8 @@ def required_samples_for_width(
     Parameters
     ----------
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
-        Predicted probabilities, of which one is read for each row as in :func:`required_samples`:
-        neither 0 nor 1, nor all equal, but for the ratio of observed to expected, for which they
-        must not all be 0.
+        Predicted probabilities, one for each row as in :func:`required_samples`: neither 0 nor 1,
+        nor all equal; for the ratio of observed to expected they only must not all be 0.
     width : float
         Length of the interval, above 0, in units of the quantity.
     quantity : {"slope", "calibration_in_the_large", "observed_expected_ratio"}, default="slope"
@@ -415,7 +414,7 @@ class _Population(NamedTuple):
     weights: np.ndarray  # shares of the population, all above 0, which sum to 1
 
     def plan(self, n_rows, expected, design_effect):
-        """The answer: rows that tell as much as so many independent ones."""
+        """The result: rows with the information of this many independent ones."""
         if n_rows * design_effect > _MOST_ROWS:
             raise ValueError(
                 f"design_effect must be small enough for at most {_MOST_ROWS:g} rows; this one "
@@ -532,7 +531,7 @@ class _Study:
         self.simulate = cache(self._simulate)
 
     def search(self, power, n_studies, start, largest):
-        """Rows for a power, found by so many studies; None where too many are needed."""
+        """Rows for a power, found by simulated studies; None if too many are needed."""
         return search_size(
             lambda n_rows: self.simulate(n_rows, n_studies).estimate,
             power,

@@ -57,7 +57,7 @@ def spiegelhalter_test(
         (or `pos_label`) and the confidence otherwise.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
 
     Returns
     -------

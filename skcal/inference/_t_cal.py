@@ -59,8 +59,8 @@ def t_cal_test(
     n_resamples : int, default=999
         Number of draws of outcomes from the predictions, at most 2^24.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the draws.
 

@@ -63,7 +63,7 @@ def adversarial_group_calibration(
         Sizes of the groups as shares of the rows, above 0 and up to 1; a group holds at least one
         row.
     n_groups : int, default=10
-        Number of groups of which the worst counts, at most 2^24.
+        Number of random groups from which the worst is taken, at most 2^24.
     n_resamples : int, default=10
         Number of repetitions, over which the error of the worst is averaged, at most 2^24.
     norm : {1, 2, numpy.inf}, default=1

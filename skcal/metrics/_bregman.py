@@ -14,7 +14,7 @@ from skcal._numerics.errors._bregman import (
 )
 from skcal._tools._arrays import NUMPY, read_numbers
 
-# Divergence of one component from another, and of which the sum over all classes is taken.
+# Divergence of one component from another, and whether it is summed over all classes.
 DIVERGENCES = {
     "brier": (squared_difference, squared_difference),
     "log": (log_divergence, relative_entropy),

@@ -35,7 +35,7 @@ from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergences
 from skcal.recalibration import AutoRecalibration
 
-# So many distinct predictions are summed over pair by pair.
+# Up to this number of distinct predictions, sums run over all pairs.
 _MOST_PAIRED = 1024
 # A grid that cannot promise this for the Epanechnikov kernel gives way to the rows.
 _LARGEST_ERROR = 2e-5
@@ -121,7 +121,7 @@ def calibration_decomposition(
         labels of `y_true`.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     loss : {"brier", "log"} or BregmanDivergence, default="brier"
         The score: squared error, log loss, or any other proper score.
     estimator : {"kernel", "isotonic", "binned", "cross-fitted"}, default="kernel"
@@ -171,11 +171,11 @@ def calibration_decomposition(
     .. math:: \hat\eta(t) = \frac{\sum_i w_i y_i K\bigl((t - v_i) / s\bigr)}
               {\sum_i w_i K\bigl((t - v_i) / s\bigr)}
 
-    on the line, not reflected at 0 and 1, as in the paper; it is read at the predictions, each of
-    which takes part in its own estimate. With "binned" the calibration is
-    :math:`\sum_b P_b\, d(\bar y_b, \bar v_b)`, over the mass and the means of every bin. Neither
-    term is negative with "isotonic", nor with "binned" for "brier" and "log", which are jointly
-    convex. A narrow kernel follows the noise of the outcomes, which counts as calibration error.
+    on the line, not reflected at 0 and 1, as in the paper; it is evaluated at the predictions, and
+    each row contributes to its own estimate. With "binned" the calibration is :math:`\sum_b P_b\,
+    d(\bar y_b, \bar v_b)`, over the mass and the means of every bin. Neither term is negative with
+    "isotonic", nor with "binned" for "brier" and "log", which are jointly convex. A narrow kernel
+    follows the noise of the outcomes, which counts as calibration error.
 
     These three describe the rows at hand: they use the outcome of each row twice, and are biased
     upwards, the more the fewer the rows, also for calibrated predictions. As an estimate for new
@@ -200,7 +200,7 @@ def calibration_decomposition(
     The log divergence of a prediction of 0 or 1 is infinite, unless the outcome, or its estimated
     mean, is the same; nothing is clipped. A Gaussian kernel reaches everywhere: a prediction of
     exactly 0 has an infinite calibration error as soon as there is some positive outcome, except
-    for underflow beyond 38 bandwidths. The gap of two infinite terms is NaN, but for
+    for underflow beyond 38 bandwidths. The gap of two infinite terms is NaN, except with
     "cross-fitted".
 
     Up to 1024 distinct predictions are summed over pair by pair. If there are more, the Gaussian
@@ -208,7 +208,7 @@ def calibration_decomposition(
     "brier" by 2e-8 (1 + 1/s) at most. Other divergences are read at the rows, with
     :math:`\hat\eta` moved by 1.3e-10 (1 + 1/s) at most in the mean over the rows, and the
     calibration of "log" by 1e-4 at most. The Epanechnikov kernel is summed over sorted rows
-    without approximation, but for "brier" and many rows on a grid that bounds its own error; a
+    without approximation, except for "brier" with many rows, on a grid that bounds its own error; a
     bound above 2e-5 gives way to the sort.
 
     Under scikit-learn's ``array_api_dispatch`` the total, the bins and the grids of "brier" are
@@ -334,8 +334,8 @@ def corp_decomposition(
     Returns
     -------
     CORPDecomposition
-        Named tuple of ``score``, ``miscalibration``, ``discrimination`` and ``uncertainty``; but
-        for rounding, ``score == miscalibration - discrimination + uncertainty``.
+        Named tuple of ``score``, ``miscalibration``, ``discrimination`` and ``uncertainty``; up to
+        rounding, ``score == miscalibration - discrimination + uncertainty``.
 
     Raises
     ------

@@ -80,9 +80,9 @@ def corp_distribution_decomposition(
     terms are twice those of :func:`corp_regression_decomposition`.
 
     Terms are exact if the order of the predictions does not depend on t. Otherwise they are summed
-    over thresholds between the targets, of which there are three times as many until the sum
-    changes by at most 1e-3 of the uncertainty. Time grows with the square of the number of rows:
-    10,000 with normal distributions take some 15 seconds.
+    over thresholds between the targets, whose number is tripled until the sum changes by at most
+    1e-3 of the uncertainty. Time grows with the square of the number of rows: 10,000 with normal
+    distributions take some 15 seconds.
 
     The decomposition describes the rows at hand; its miscalibration is biased upwards, the more
     the fewer the rows, also for calibrated predictions.

@@ -79,7 +79,7 @@ def kernel_calibration_error(
     bandwidth : float, default=1.0
         Scale h >= 1e-5 of the kernel.
     squared : bool, default=False
-        Whether to return the square, of which the estimates are unbiased.
+        Whether to return the square, whose estimates are unbiased.
     method : {"exact", "subsample", "fourier", "binning"}, default="exact"
         "exact" sorts once for the Laplace kernel and passes once over the rows for the Gaussian.
         The others estimate the square at random: from pairs of rows, from random frequencies, or

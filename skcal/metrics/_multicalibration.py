@@ -72,8 +72,8 @@ def multicalibration_error(
     Returns
     -------
     float
-        The error, at least 0; infinite, but for "share", if an outcome was predicted to be
-        impossible in a group whose other rows are certain as well.
+        The error, at least 0; infinite, except with "share", if an impossible outcome occurs in a
+        group whose other rows are certain as well.
 
     Raises
     ------

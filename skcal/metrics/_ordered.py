@@ -52,7 +52,7 @@ def ranked_probability_score(
 
     See Also
     --------
-    cumulative_predictions : The binary problems of which it is the sum.
+    cumulative_predictions : The binary problems whose Brier scores it sums.
     corp_decomposition : Of these, with ``reduction="multilabel"``, it gives miscalibration,
         discrimination and uncertainty.
     continuous_ranked_probability_score : The same for real numbers.

@@ -50,7 +50,7 @@ def log_loss_refinement(
         labels of `y_true`.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     recalibrator : recalibrator or str, default=None
         Fitted on the rows of all folds but one, for the rows of that one. None takes
         `PlattScaling` for two classes and `TemperatureScaling` for more.
@@ -95,7 +95,7 @@ def log_loss_refinement(
 
     Examples
     --------
-    Doubled log odds cost log loss, all of which recalibration brings back.
+    Doubled log odds cost log loss; recalibration recovers all of it.
 
     >>> import numpy as np
     >>> from scipy.special import expit, logit
@@ -149,7 +149,7 @@ def brier_refinement(
         labels of `y_true`.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     recalibrator : recalibrator or str, default=None
         Fitted on the rows of all folds but one, for the rows of that one. None takes
         `PlattScaling` for two classes and `TemperatureScaling` for more.

@@ -108,11 +108,12 @@ def corp_regression_decomposition(
 
     The isotonic means are the best ones for every deviance alike: all are Bregman divergences.
 
-    The interval score is that of both ends as quantiles, each of which is recalibrated on its own.
+    The interval score combines the scores of both ends as quantiles, and each end is recalibrated
+    separately.
 
     The regression is exact: of means by pooling adjacent violators, of quantiles by halving the
-    range of values in log n passes, of expectiles by Newton steps of which each is an isotonic
-    regression of means. Several values may be best for a quantile, all with the same score.
+    range of values in log n passes, of expectiles by Newton steps, each an isotonic regression of
+    means. Several values may be best for a quantile, all with the same score.
 
     The decomposition describes the rows at hand; its miscalibration is biased upwards, the more
     the fewer the rows, also for calibrated predictions.

@@ -79,9 +79,9 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
-        Number of features, where the classifier tells.
+        Number of features, if the classifier has it.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the features, where the classifier tells.
+        Names of the features, if the classifier has them.
 
     See Also
     --------
@@ -161,13 +161,13 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
         y : array-like of shape (n_samples,)
             Labels.
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
-            A share of the rows as `cv` is then one of the clusters.
+            depend on each other in any way, see :ref:`clusters`. None means independent rows. A
+            share of the rows as `cv` is then one of the clusters.
         **params : dict
             Other arguments of the classifier's `fit`, such as `sample_weight`; with metadata
             routing those that it requests, and those of the splitter, such as `groups`.
@@ -247,7 +247,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
 
         Returns
         -------
@@ -265,7 +265,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
 
         Returns
         -------
@@ -280,7 +280,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
 
         Returns
         -------
@@ -300,7 +300,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
         y : array-like of shape (n_samples,)
             True labels.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -108,12 +108,13 @@ def pooled_cross_val_score(
     n_jobs : int, default=None
         Number of folds that joblib fits at a time.
     progress : bool or callable, default=None
-        A progress bar over folds: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over folds: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``.
     **options : dict
         Keyword arguments for `measure`, such as ``n_bins=20``, ``reduction="classwise"`` or
-        ``pos_label="yes"``. Their names are checked at once. Groups, of which each fold takes
-        its rows, are made of all rows that count; without `groups` of the columns of X.
+        ``pos_label="yes"``. Their names are checked at once. Groups are formed from all rows that
+        count, and each fold uses its own rows of them; without `groups` they are formed from the
+        columns of X.
 
     Returns
     -------
@@ -143,7 +144,7 @@ def pooled_cross_val_score(
     is never above the mean over folds of equal size. What is left is the bias of n rows.
 
     The disadvantage is that the models of the folds are treated as one: opposite errors of two of
-    them cancel. With repeated splits the predictions of one row count as so many rows, which are
+    them cancel. With repeated splits the predictions of one row count as several rows, which are
     not independent. Unbiased measures, such as the unbiased squared kernel calibration error, may
     be averaged over folds; a proper score has no such bias either.
 

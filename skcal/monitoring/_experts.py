@@ -94,7 +94,7 @@ def play(experts, rules, predictions, outcomes, rows, times):
 
 
 def play_at_once(experts, rules, predictions, outcomes, row, time, *, is_dependent):
-    """Bet on rows that arrive at once, of which the last has the number `row`; see `play`.
+    """Bet on rows that arrive at once, the last with the number `row`; see `play`.
 
     Their order does not matter. If they may depend on each other, wealth is multiplied by the mean
     of the factors, otherwise by their product.

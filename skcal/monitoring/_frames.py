@@ -18,7 +18,7 @@ _NEARLY = 0.95
 
 
 class Deviation(NamedTuple):
-    """A rise of the wealth of an expert ("shift", "slope" or "cell"), and of which problem."""
+    """A rise of the wealth of an expert ("shift", "slope" or "cell"), and its problem."""
 
     rise: Rise
     problem: int
@@ -109,7 +109,7 @@ def _find_latest(rises):
 
 
 def list_edges(n_cells):
-    """Ends of the cells, of which the first holds 0 and the last 1."""
+    """Ends of the cells; the first cell holds 0 and the last 1."""
     edges = np.linspace(0, 1, n_cells - 1)
     return np.array([0, *edges[:-1], 1]), np.array([0, *edges[1:], 1])
 
@@ -122,7 +122,7 @@ def tabulate_history(state, is_detecting):
     def end(values, now):
         if not is_new:
             return values
-        # Dates are whole numbers, of which floats would lose digits.
+        # Dates are integers, which floats would round.
         return np.append(values, now) if len(values) else np.array([now])
 
     columns["row"] = end(history.rows, state.n_rows)

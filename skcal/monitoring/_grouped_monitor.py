@@ -68,12 +68,12 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
 
     Notes
     -----
-    The groups with the k largest evidences are rejected for the largest k of which each is at
-    least `n_groups` divided by k times `fdr`. The expected share of calibrated groups among the
-    rejected ones is at most `fdr`, however groups depend on each other [1]_, and at any time that
-    is chosen by the data: of all groups, so that rows of a calibrated one come true as predicted
-    given the past of all of them. Groups may share rows, as when every row is fed under several
-    keys. Evidence is that of now, not the largest so far.
+    The k groups with the largest evidence are rejected, for the largest k such that each has at
+    least `n_groups` / (k `fdr`) (e-BH). The false discovery rate is at most `fdr`, however groups
+    depend on each other [1]_, and at any time that is chosen by the data: of all groups, so that
+    rows of a calibrated one come true as predicted given the past of all of them. Groups may share
+    rows, as when every row is fed under several keys. Evidence is that of now, not the largest so
+    far.
 
     New groups bring new chances of a false rejection. Whoever looks while groups still appear, and
     stops when one is rejected, has to fix `n_groups` beforehand. The number of groups so far will

@@ -86,9 +86,9 @@ class CalibrationMonitor:
         Number of equal bins of the experts that look at parts of [0, 1]. Predictions of 0 and 1
         have bins of their own. "cube_root" is refused: how many rows will come is not known.
     run_length : int, default=None
-        Asks for an alarm at changes, too, that comes after so many rows or more, on average, while
-        the model is calibrated, or so many batches with a `batch` other than "rows". It finds a
-        change sooner after many calm rows. None asks for none.
+        Adds a change detector whose false alarms, while the model is calibrated, are on average at
+        least this many rows apart, or batches with a `batch` other than "rows". It finds a change
+        sooner after many calm rows. None turns it off.
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns. To be given unless labels
         are 0 and 1 or -1 and 1 throughout, or `y_proba` is the one column of `pos_label`.
@@ -581,12 +581,12 @@ class CalibrationMonitor:
 
     @property
     def _evidence(self):
-        """The same, of which evidence and alarms are up to date."""
+        """The same, with evidence and alarms up to date."""
         return self._look(is_brief=True)
 
     @property
     def _alarms(self):
-        """The same, of which alarms are up to date."""
+        """The same, with alarms up to date."""
         seen = self._seen.get(True, self._stream.state)
         n_more = self._stream.n_rows - seen.n_rows
         return self._evidence if may_alarm(seen, self._rules, n_more) else seen

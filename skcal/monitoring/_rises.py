@@ -86,9 +86,9 @@ def follow(low, top, over, log_level, wealth, rows, times, count, *, is_last):
 
     Returns the counts of all rows, `low`, `top` and `over`. `low` and `top` mark where the wealth
     was lowest, and where it was highest since then; `over` is the last rise that was over. `wealth`
-    has its logarithms, by expert and row. `count` gives the counts until some places, of which the
-    last is the last row. Of rows of equal wealth, `low` is the last one with `is_last`, for experts
-    that do not bet while nothing is wrong, otherwise the first one.
+    has its logarithms, by expert and row. `count` gives the counts until some places; the last
+    place is the last row. Of rows of equal wealth, `low` is the last one with `is_last`, for
+    experts that do not bet while nothing is wrong, otherwise the first one.
     """
     lows, highs = _find_extremes(low, top, wealth, is_last)
     every, ended = np.arange(len(wealth)), []

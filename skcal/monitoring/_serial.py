@@ -46,7 +46,7 @@ def pack_monitor(settings, stream):
 
 
 def are_alike(data, other):
-    """Whether plain data are the same, but for what other parts of the same rows leave in sums."""
+    """Whether plain data are the same, up to rounding of sums that batches change."""
     if isinstance(data, dict) and isinstance(other, dict):
         return data.keys() == other.keys() and all(
             values == other[key] if key in _GIVEN else are_alike(values, other[key])
@@ -232,7 +232,7 @@ def _unpack_history(data, kind):
 
 
 def _unpack_logs(name, values, shape):
-    """Logarithms, of which None is -inf."""
+    """Logarithms; None is -inf."""
     values = [-np.inf if value is None else value for value in values]
     logs = read_plain_numbers(name, values, shape, "iuf").astype(np.float64)
     require((logs < np.inf).all(), f"{name} must be finite")

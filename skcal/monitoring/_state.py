@@ -17,7 +17,7 @@ from skcal._numerics.monitoring._sequential_bets import LARGEST_LOG_FACTOR, choo
 from skcal.monitoring._experts import Experts, make_experts, play, play_at_once
 from skcal.monitoring._history import History, make_history, record
 
-# Arrays of a block of rows have so many numbers at most.
+# Largest number of elements in the arrays of a block of rows.
 _LARGEST_ARRAY = 2**20
 # Alarms at changes that are kept.
 MOST_ALARMS = 100
@@ -113,7 +113,7 @@ def _take_block(state, rules, problems, times):
 
 
 def _spread(state, lag, evidence):
-    """Evidence of all streams after each row, of which one has a new one."""
+    """Evidence of all streams after each row; each row belongs to one stream."""
     n = len(evidence)
     paths = np.repeat(state.log_evidence[:, None], n, axis=1)
     for first in range(min(n, lag)):
@@ -142,7 +142,7 @@ def _cut(values, part):
 
 
 def _copy_streams(state):
-    """A state of which streams may be changed in place."""
+    """A state whose streams may be changed in place."""
     return state._replace(
         experts=list(state.experts), log_stakes=state.log_stakes.copy(), n_bets=state.n_bets.copy()
     )
@@ -190,7 +190,7 @@ def _finish(state, rules, rows, times, paths, sums):
 
 
 def may_alarm(state, rules, n_more):
-    """Whether so many rows more could raise an alarm, whatever they are."""
+    """Whether this many more rows could raise an alarm, whatever they are."""
     if not n_more:
         return False
     most, evidence = LARGEST_LOG_FACTOR * n_more, state.log_evidence

@@ -27,7 +27,7 @@ class Stream(NamedTuple):
 
 
 def start_stream(state):
-    """A stream of which all rows are judged."""
+    """A stream in which all rows are judged."""
     return Stream(state, (), state.n_rows, state.negative, state.time_kind, state.last_time)
 
 

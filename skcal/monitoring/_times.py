@@ -13,7 +13,7 @@ NUMBERS, DATES = "numbers", "dates"
 
 
 def read_times(time, n_rows):
-    """Kind and values of the times of rows, of which one may stand for all, or a ValueError.
+    """Kind and values of the times of rows, or one time for all; or a ValueError.
 
     "numbers" are float64, "dates" int64. Both are None without times.
     """

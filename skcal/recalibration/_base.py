@@ -115,8 +115,8 @@ class BaseRecalibrator(
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -129,11 +129,11 @@ class BaseRecalibrator(
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     See Also
     --------
-    CrossFitProba : Hands out-of-fold probabilities of a classifier to a recalibrator.
+    CrossFitProba : Passes out-of-fold probabilities of a classifier to a recalibrator.
 
     Examples
     --------

@@ -75,7 +75,7 @@ class BaseRecalibratedClassifier(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -146,7 +146,7 @@ class BaseRecalibratedClassifier(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class BaseRecalibratedClassifier(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
 
         Returns
         -------

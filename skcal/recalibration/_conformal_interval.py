@@ -37,7 +37,7 @@ class ConformalInterval(RegressionRecalibrator):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     See Also
     --------
@@ -83,7 +83,7 @@ class ConformalInterval(RegressionRecalibrator):
     >>> model.predict_interval([[100.0]])
     array([[ 92., 108.]])
 
-    Quantiles of any two regressors, of which 3 in 9 targets lie outside by 1:
+    Quantiles of any two regressors; 3 in 9 targets lie outside by 1:
 
     >>> X = np.column_stack([np.zeros(9), np.full(9, 5.0)])
     >>> y = [1, 2, 3, 4, 3, 2, -1, 6, 6]

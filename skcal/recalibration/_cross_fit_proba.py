@@ -57,8 +57,8 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
     progress : bool or callable, default=None
-        A progress bar over folds: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over folds: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
     classes_ : ndarray of shape (n_classes,)
         Labels of the columns of the output.
     n_features_in_ : int
-        Number of features, where the classifier tells.
+        Number of features, if the classifier has it.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the features, where the classifier tells.
+        Names of the features, if the classifier has them.
 
     See Also
     --------
@@ -137,7 +137,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
         y : array-like of shape (n_samples,)
             Labels.
         **params : dict
@@ -165,7 +165,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
         y : array-like of shape (n_samples,)
             Labels.
         **params : dict
@@ -210,7 +210,7 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the classifier as they are.
+            Features, passed to the classifier unchanged.
 
         Returns
         -------

@@ -19,8 +19,8 @@ class DirichletCalibration(AffineRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -28,8 +28,8 @@ class DirichletCalibration(AffineRecalibrator):
     min_proba : "auto" or float, default="auto"
         Probabilities below it, such as the zeros of forests, are raised to it before logarithms
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
-        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
-        means 2.2e-16. Logits are taken as they are.
+        most 1 / (2 n_classes), if some of them are 0, and else 0. In [0, 1 / n_classes); 0 means
+        2.2e-16. Logits are taken as they are.
     off_diagonal_penalty : float, default=0.1
         Penalty on the mean square of the coefficients off the diagonal, 0 or more.
     intercept_penalty : float, default=0.1
@@ -53,7 +53,7 @@ class DirichletCalibration(AffineRecalibrator):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     Warns
     -----
@@ -88,9 +88,9 @@ class DirichletCalibration(AffineRecalibrator):
     separated without an error. Without them the optimum then lies at infinity, and the fit stops
     where less than 1e-14 is left to gain.
 
-    p are probabilities, of which those below `min_proba_` are raised to it, in rows that are then
-    divided by their sums, or the softmax of logits. Where rounding yields 0 or 1, the nearest
-    number inside is returned.
+    p are probabilities, after raising those below `min_proba_` to it and dividing rows by their
+    sums, or the softmax of logits. If rounding yields 0 or 1, the nearest number inside is
+    returned.
 
     References
     ----------

@@ -14,7 +14,7 @@ from skcal.recalibration._group_correction import GroupCorrection
 
 _LEARNING_RATE = 0.1
 _MAX_ROUNDS = 300
-# Boosting ends after so many rounds without a gain of so much mean log loss.
+# Boosting ends after this many rounds without this gain of mean log loss.
 _PATIENCE, _LEAST_GAIN = 10, 1e-5
 # Bins of log-odds, which are a feature of the trees.
 _N_BINS = 64

@@ -22,9 +22,9 @@ from skcal.recalibration._class_scores import (
     share_among_seen,
 )
 
-# Weights that count more rows are scaled down to so many: penalties would be lost beside them.
+# Weights that count more rows are scaled down to this many, or they would swamp the penalties.
 _MOST_ROWS = 1e9
-# Where the folds of the classifier tell nothing, so many are dealt.
+# Number of folds if the classifier has none.
 _N_FOLDS = 5
 
 

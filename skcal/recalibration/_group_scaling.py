@@ -10,9 +10,9 @@ from skcal._numerics.recalibration._group_scaling import MOST_CELLS, GroupDesign
 from skcal._numerics.recalibration._newton import centre_features
 from skcal.recalibration._group_correction import GroupCorrection
 
-# Cells of two columns have at least so many rows, and of those the largest are taken.
+# Smallest number of rows in a cell of two columns; the largest cells are used.
 _FEWEST_ROWS = 20
-# For pairs of columns bins of numbers are merged into so many, too.
+# For pairs of columns, bins of numbers are merged into this many.
 _N_MERGED = 4
 
 

@@ -26,16 +26,15 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
     n_bins : int or "cube_root", default=15
         Number of bins of each map, at most 2^24; "cube_root" stands for
-        :math:`\lceil n^{1/3} \rceil` with n the number of rows of the map, of which weights are
-        counts.
+        :math:`\lceil n^{1/3} \rceil` with n the number of rows of the map, counted by weight.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal mass; the latter never split equal probabilities, and
         read `sample_weight` as counts of rows.
@@ -49,9 +48,9 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         positive number, such as 1 / (n_samples + 2), keeps the log loss finite, with "top-label"
         unless X itself gives another class the probability 0. In [0, 0.5).
     n_jobs : int, default=None
-        Number of classes that `fit` handles at a time, each against the rest, in processes, and
-        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
-        while with hundreds of classes.
+        Number of joblib jobs: `fit` handles the classes, each against the rest, in parallel
+        processes, and parts of the rows are mapped in parallel threads; None is one. It pays off
+        with hundreds of classes.
 
     Attributes
     ----------
@@ -68,7 +67,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     See Also
     --------
@@ -97,9 +96,9 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
     an edge by no more than 1e-12 of it, with logits for any bins, counts as on the edge, so that
     rounding moves no row.
 
-    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
-    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
-    `intercepts_` bring the means back, as in `AutoRecalibration`.
+    After rows are divided by their sums, mean probabilities may no longer match the class
+    frequencies, especially for a rare class after training on balanced classes. If a test at level
+    0.1 rejects them, `intercepts_` restore the means, as in `AutoRecalibration`.
 
     References
     ----------
@@ -210,7 +209,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
 
 
 def count_rows(values, sample_weight):
-    """Number of rows, of which weights are counts."""
+    """Number of rows, counted by weight."""
     return len(values) if sample_weight is None else float(sample_weight.sum())
 
 

@@ -19,8 +19,8 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -29,28 +29,28 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
         Maps stay within [min_proba, 1 - min_proba], before rows are divided by their sums. Any
         positive number, such as 1 / (n_samples + 2), keeps the log loss finite. In [0, 0.5).
     n_jobs : int, default=None
-        Number of classes that `fit` handles at a time, each against the rest, in processes, and
-        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
-        while with hundreds of classes.
+        Number of joblib jobs: `fit` handles the classes, each against the rest, in parallel
+        processes, and parts of the rows are mapped in parallel threads; None is one. It pays off
+        with hundreds of classes.
 
     Attributes
     ----------
     maps_ : list of IsotonicRegression
         One map for two classes, that of the second; else one for each class.
     intercepts_ : ndarray of shape (n_classes,)
-        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
-        again; 0 where a test does not ask for them (see Notes).
+        Added to the log probabilities of more than two classes, which are then normalized again; 0
+        unless a test calls for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     See Also
     --------
     TemperatureScaling : One parameter; keeps the order of the classes.
-    CrossFitProba : Hands out-of-fold probabilities of a classifier to a recalibrator.
+    CrossFitProba : Passes out-of-fold probabilities of a classifier to a recalibrator.
 
     Notes
     -----
@@ -61,9 +61,9 @@ class IsotonicRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     sums; a row that all maps send to 0 becomes uniform. The map returns exact zeros and ones, with
     which a single row may have an infinite log loss; `min_proba` prevents this.
 
-    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
-    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
-    `intercepts_` bring the means back, as in `AutoRecalibration`.
+    After rows are divided by their sums, mean probabilities may no longer match the class
+    frequencies, especially for a rare class after training on balanced classes. If a test at level
+    0.1 rejects them, `intercepts_` restore the means, as in `AutoRecalibration`.
 
     References
     ----------

@@ -20,7 +20,7 @@ from skcal.recalibration._fitted import KernelMap
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 
-# Up to so many distinct probabilities are taken as they are; more are shared among a grid.
+# Up to this number of distinct probabilities are used directly; more are binned on a grid.
 _MOST_PLACES = 1 << 14
 
 
@@ -30,8 +30,8 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -40,9 +40,9 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
         Standard deviation of the kernel, at least 0.001. None takes SmoothECE of the fitted rows,
         class by class, but not less than 0.001.
     n_jobs : int, default=None
-        Number of classes that `fit` handles at a time, each against the rest, in processes, and
-        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
-        while with hundreds of classes.
+        Number of joblib jobs: `fit` handles the classes, each against the rest, in parallel
+        processes, and parts of the rows are mapped in parallel threads; None is one. It pays off
+        with hundreds of classes.
 
     Attributes
     ----------
@@ -51,14 +51,14 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
         returns at them, both of shape (n_knots,); it is straight in between. One for two classes,
         that of the second; else one for each class.
     intercepts_ : ndarray of shape (n_classes,)
-        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
-        again; 0 where a test does not ask for them (see Notes).
+        Added to the log probabilities of more than two classes, which are then normalized again; 0
+        unless a test calls for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     See Also
     --------
@@ -89,9 +89,9 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     probabilities are first shared linearly between the nodes of a grid finer than s / 256, which
     moves the curve by less than 1e-4 wherever some row is within ten bandwidths.
 
-    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
-    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
-    `intercepts_` bring the means back, as in `AutoRecalibration`.
+    After rows are divided by their sums, mean probabilities may no longer match the class
+    frequencies, especially for a rare class after training on balanced classes. If a test at level
+    0.1 rejects them, `intercepts_` restore the means, as in `AutoRecalibration`.
 
     References
     ----------

@@ -42,7 +42,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         is not fitted again; pass rows that it has not seen. To keep columns of groups from a
         classifier, let it be a pipeline that drops them.
     features : list of str or int, default=None
-        Names or numbers of the columns of X of which groups are made, at most 50; None takes all.
+        Names or numbers of the columns of X that define groups, at most 50; None takes all.
     method : {"scaling", "boosting"}, default="scaling"
         "scaling" is linear in the groups: it adds an intercept and a slope for each level of a
         column, and an intercept for each pair of levels of two columns, of those pairs of columns
@@ -62,8 +62,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     n_jobs : int, default=None
         Number of folds, and of classes, fitted in parallel, as in joblib.
     progress : bool or callable, default=None
-        A progress bar over folds: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over folds: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -77,14 +77,14 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     response_method_ : str
         The method of the classifier that gives the scores.
     n_features_in_ : int
-        Number of features, where the classifier tells.
+        Number of features, if the classifier has it.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the features, where the classifier tells.
+        Names of the features, if the classifier has them.
 
     See Also
     --------
     RecalibratedClassifierCV : Calibration on average, which needs fewer rows.
-    skcal.inference.audit_groups : Whether a model is wrong for somebody, and for whom.
+    skcal.inference.audit_groups : Find the groups for which a model is wrong.
 
     Notes
     -----
@@ -105,9 +105,9 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     Pairs of columns are chosen by what a fit without any leaves. Residuals are summed over the rows
     of each pair of levels. Their squares, less what effects of the two columns explain, are
     compared with chance; this is the score test of the variance of random effects [3]_. Pairs are
-    taken of which at most half are expected to tell nothing [4]_, the clearest first, while they
-    have no more than 1000 pairs of levels. The choice is made again without each fold, and pairs
-    count that most of these choices hold, too.
+    selected at a false discovery rate of 1/2 [4]_, the most significant first, as long as they have
+    no more than 1000 pairs of levels. The choice is made again without each fold, and pairs count
+    that most of these choices hold, too.
 
     "boosting" replaces the bracket by an intercept and a sum of trees, which are grown by Newton
     steps until the log loss of rows held out falls no more [5]_. In both

@@ -29,8 +29,8 @@ class RandomizedSmoothing(BaseRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -55,7 +55,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     Warns
     -----

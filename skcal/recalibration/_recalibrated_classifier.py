@@ -54,8 +54,8 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
     progress : bool or callable, default=None
-        A progress bar over folds: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over folds: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     response_method_ : str
         The method of the classifier that gives the scores.
     n_features_in_ : int
-        Number of features, where the classifier tells.
+        Number of features, if the classifier has it.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the features, where the classifier tells.
+        Names of the features, if the classifier has them.
 
     See Also
     --------

@@ -65,8 +65,8 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
     progress : bool or callable, default=None
-        A progress bar over folds: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over folds: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     recalibrator_ : recalibrator
         The recalibrator, fitted on out-of-fold predictions.
     n_features_in_ : int
-        Number of features, where the regressor tells.
+        Number of features, if the regressor has it.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the features, where the regressor tells.
+        Names of the features, if the regressor has them.
 
     See Also
     --------
@@ -150,7 +150,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the regressor as they are.
+            Features, passed to the regressor unchanged.
         y : array-like of shape (n_samples,)
             Targets, real numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -207,7 +207,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the regressor as they are.
+            Features, passed to the regressor unchanged.
         return_std : bool, default=False
             Whether to return standard deviations, too, for a recalibrator that predicts
             distributions.
@@ -233,7 +233,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the regressor as they are.
+            Features, passed to the regressor unchanged.
         confidence_level : float, default=None
             Probability of the interval, in (0, 1); None takes that of
             `ConformalInterval`, which has no other, and 0.9 of all others.
@@ -260,7 +260,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the regressor as they are.
+            Features, passed to the regressor unchanged.
         quantiles : array-like of shape (n_levels,), default=(0.1, 0.5, 0.9)
             Levels, strictly between 0 and 1; or one number.
 
@@ -278,7 +278,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Features, handed to the regressor as they are.
+            Features, passed to the regressor unchanged.
 
         Returns
         -------

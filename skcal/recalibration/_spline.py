@@ -21,8 +21,8 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -30,8 +30,8 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     min_proba : "auto" or float, default="auto"
         Probabilities below it, such as the zeros of forests, are raised to it before logarithms
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
-        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
-        means 2.2e-16. Logits are taken as they are.
+        most 1 / (2 n_classes), if some of them are 0, and else 0. In [0, 1 / n_classes); 0 means
+        2.2e-16. Logits are taken as they are.
     n_knots : int, default=6
         Number of knots, from 2 to 2^24: quantiles of the log-odds at equally spaced shares of
         weight from .05 to .95. Equal ones are merged. Two knots make a straight line.
@@ -44,9 +44,9 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.
     n_jobs : int, default=None
-        Number of classes that `fit` handles at a time, each against the rest, in processes, and
-        of parts of the rows that are mapped, in threads, as in joblib; None is one. It is worth
-        while with hundreds of classes.
+        Number of joblib jobs: `fit` handles the classes, each against the rest, in parallel
+        processes, and parts of the rows are mapped in parallel threads; None is one. It pays off
+        with hundreds of classes.
 
     Attributes
     ----------
@@ -58,14 +58,14 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     intercepts_ : ndarray of shape (n_classes,)
-        Added to the logarithms of the probabilities of more than two classes, which then sum to 1
-        again; 0 where a test does not ask for them (see Notes).
+        Added to the log probabilities of more than two classes, which are then normalized again; 0
+        unless a test calls for them (see Notes).
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     Warns
     -----
@@ -76,7 +76,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     --------
     PlattScaling : A straight line on the log-odds.
     IsotonicRecalibration : Any non-decreasing function, in steps.
-    CrossFitProba : Hands out-of-fold probabilities of a classifier to a recalibrator.
+    CrossFitProba : Passes out-of-fold probabilities of a classifier to a recalibrator.
 
     Notes
     -----
@@ -109,12 +109,12 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     penalty alone lets the map grow steep if the classes can be separated without an error.
 
     The log-odds of class k are :math:`z_k - \log \sum_{j \ne k} e^{z_j}`. Logits z are X, or the
-    logarithms of its probabilities, of which those below `min_proba_` are raised to it. Where
-    rounding yields 0 or 1, the nearest number inside is returned.
+    logarithms of its probabilities, after raising those below `min_proba_` to it. If rounding
+    yields 0 or 1, the nearest number inside is returned.
 
-    Rows that are divided by their sums may miss the shares of the classes, most of all that of a
-    rare class behind a model with balanced classes. If a test at the level of 10 % rejects them,
-    `intercepts_` bring the means back, as in `AutoRecalibration`.
+    After rows are divided by their sums, mean probabilities may no longer match the class
+    frequencies, especially for a rare class after training on balanced classes. If a test at level
+    0.1 rejects them, `intercepts_` restore the means, as in `AutoRecalibration`.
 
     References
     ----------

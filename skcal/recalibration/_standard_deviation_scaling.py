@@ -30,7 +30,7 @@ class StandardDeviationScaling(LocationScaleRecalibrator):
     n_features_in_ : int
         Number of columns of X, 2.
     feature_names_in_ : ndarray of shape (2,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     See Also
     --------

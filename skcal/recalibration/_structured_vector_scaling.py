@@ -16,8 +16,8 @@ class StructuredVectorScaling(StructuredRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -25,8 +25,8 @@ class StructuredVectorScaling(StructuredRecalibrator):
     min_proba : "auto" or float, default="auto"
         Probabilities below it, such as the zeros of forests, are raised to it before logarithms
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
-        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
-        means 2.2e-16. Logits are taken as they are.
+        most 1 / (2 n_classes), if some of them are 0, and else 0. In [0, 1 / n_classes); 0 means
+        2.2e-16. Logits are taken as they are.
     intercept_penalty : float, default=1.0
         Penalty on the intercepts, 0 or more; multiplied by n_classes / n_samples, and less for rare
         classes.
@@ -50,7 +50,7 @@ class StructuredVectorScaling(StructuredRecalibrator):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     Warns
     -----
@@ -83,8 +83,8 @@ class StructuredVectorScaling(StructuredRecalibrator):
     These are 2 K parameters, where a matrix has K (K + 1). The package of the authors reads the
     logarithms of the probabilities in place of the centred logits.
 
-    Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
-    raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.
+    Logits z are X, or the logarithms of its probabilities, after raising those below `min_proba_`
+    to it. If rounding yields 0 or 1, the nearest number inside is returned.
 
     References
     ----------

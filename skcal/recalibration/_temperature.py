@@ -24,8 +24,8 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     Parameters
     ----------
     input : {"proba", "logits"}, default="proba"
-        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, of
-        which the softmax is taken. Logarithms of probabilities serve as logits.
+        What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
+        which the softmax is applied. Logarithms of probabilities serve as logits.
     classes : None, "columns" or array-like of shape (n_classes,), default=None
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
@@ -33,8 +33,8 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     min_proba : "auto" or float, default="auto"
         Probabilities below it, such as the zeros of forests, are raised to it before logarithms
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
-        most 1 / (2 n_classes), where some of them are 0, and else 0. In [0, 1 / n_classes); 0
-        means 2.2e-16. Logits are taken as they are.
+        most 1 / (2 n_classes), if some of them are 0, and else 0. In [0, 1 / n_classes); 0 means
+        2.2e-16. Logits are taken as they are.
     loss : {"log", "brier"}, default="log"
         What the temperature minimises: the mean log loss or the Brier score.
 
@@ -51,12 +51,12 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has any.
 
     See Also
     --------
     IsotonicRecalibration : Any non-decreasing map, class by class.
-    CrossFitProba : Hands out-of-fold probabilities of a classifier to a recalibrator.
+    CrossFitProba : Passes out-of-fold probabilities of a classifier to a recalibrator.
 
     Notes
     -----
@@ -76,11 +76,11 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
 
     Under scikit-learn's ``array_api_dispatch`` X may be an array of any library, which `fit` reads
     where it is, and `transform` and `predict_proba` return arrays of that library, device and
-    float type; so does `predict`, but for labels that are strings. `temperature_` is a Python
-    float and `classes_` a NumPy array all the same, so that the fit serves X of every library.
+    float type; so does `predict`, unless labels are strings. `temperature_` is still a Python float
+    and `classes_` a NumPy array, so that the fit can be applied to X of any library.
 
-    Logits z are X, or the logarithms of its probabilities, of which those below `min_proba_` are
-    raised to it. Where rounding yields 0 or 1, the nearest number inside is returned.
+    Logits z are X, or the logarithms of its probabilities, after raising those below `min_proba_`
+    to it. If rounding yields 0 or 1, the nearest number inside is returned.
 
     References
     ----------

@@ -129,7 +129,7 @@ def d_calibration(
     >>> d_calibration(time <= end, np.exp(-1.3 * rate * seen)).pvalue < 0.001
     True
 
-    In whole years, of which the model is as right:
+    The same model is right in whole years, too:
 
     >>> year, last = np.ceil(time), np.ceil(end)
     >>> seen = np.minimum(year, last)
@@ -181,7 +181,7 @@ def _read_probabilities(name, given):
 
 
 def _warn_of_ties(values):
-    """In continuous time no two events have the same survival probability, but for rounding."""
+    """In continuous time no two events have the same survival probability, up to rounding."""
     inner, counts = np.unique(values[(values > 0) & (values < 1)], return_counts=True)
     most = counts.max(initial=0)
     if most >= 5 and most > len(values) / 20:

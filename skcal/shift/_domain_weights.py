@@ -58,14 +58,14 @@ def domain_weights(
         Tells new rows from old ones; needs `predict_proba`, and gets the rows as they are. Its
         probabilities should be calibrated. None takes logistic regression on standardised numbers.
     cv : int, cross-validation generator or iterable, default=5
-        Folds of the rows, the old ones first: so many stratified ones in random order, or splits
-        as in `sklearn.model_selection.cross_val_predict`, with every row in one test fold.
+        Folds of the rows, the old ones first: a number of stratified folds in random order, or
+        splits as in `sklearn.model_selection.cross_val_predict`, with every row in one test fold.
     clip : float, default=None
         Largest ratio of densities, at least 1; larger ones are set to it. None takes the square
         root of the number of old rows; infinity clips nothing.
     progress : bool or callable, default=None
-        A progress bar over folds: True for that of tqdm, which must be installed, or a function
-        that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over folds: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the folds. An integer makes the result repeatable.
 

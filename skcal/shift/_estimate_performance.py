@@ -71,8 +71,8 @@ class PerformanceEstimate(NamedTuple):
     reason : str or None
         Why the estimate is refused; None where nothing speaks against it.
     share_outside : float
-        Share of new scores that lie below all labelled ones, or above: the larger of the two, of
-        the class of which it is largest.
+        Share of new scores that lie below all labelled ones, or above: the larger of the two, for
+        the class with the largest share.
     share_in_gap : float
         Largest share of new scores in one gap of the labelled ones, between two neighbours whose
         recalibrated probabilities (of three classes or more: scores) differ by more than 0.2.

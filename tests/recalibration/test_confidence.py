@@ -35,7 +35,9 @@ def test_mean_replacement_follows_its_definition(n_classes, input):
 def test_ties_go_to_the_first_class():
     X = [[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [0.6, 0.2, 0.2], [1 / 3, 1 / 3, 1 / 3]]
     recalibrator = MeanReplacement(classes=["a", "b", "c"])
-    with pytest.warns(UserWarning, match=r"No row is of .*\['c'\]: what is learned from other class"):
+    with pytest.warns(
+        UserWarning, match=r"No row is of .*\['c'\]: what is learned from other class"
+    ):
         recalibrator.fit(X, ["a", "b", "a", "b"])
     assert recalibrator.accuracy_ == 0.75
     assert list(recalibrator.predict(X)) == ["a", "b", "a", "a"]
@@ -52,7 +54,9 @@ def test_warning_exactly_where_the_accuracy_is_no_better_than_chance(R, weight):
         if n_right > 12:
             assert recalibrator.fit(*arguments).classes_.tolist() == [0, 1, 2]
             continue
-        message = rf"accuracy on the fitted rows is {re.escape(f'{n_right / 36:.7g}')}, .*= 0\.3333333:"
+        message = (
+            rf"accuracy on the fitted rows is {re.escape(f'{n_right / 36:.7g}')}, .*= 0\.3333333:"
+        )
         with ExitStack() as stack:
             stack.enter_context(pytest.warns(UserWarning, match=message))
             if n_right == 0:

@@ -67,7 +67,9 @@ def test_a_temperature_is_that_of_the_others_and_holds_for_all(kind):
     """P(y | x, y is not c) is the softmax of the other logits, whatever the rate of c."""
     rows, labels, scores, proba = drop(2, kind=kind)
     fitted = TemperatureScaling(input=kind, classes=NAMES)
-    with pytest.warns(UserWarning, match=unseen.format("cat") + "what is learned from other classes"):
+    with pytest.warns(
+        UserWarning, match=unseen.format("cat") + "what is learned from other classes"
+    ):
         fitted.fit(rows, labels)
     logits = np.log(proba)[make_scores(4)[1] != 2][:, [0, 1, 3]]
     alone = TemperatureScaling(input="logits").fit(logits, labels)

@@ -291,7 +291,9 @@ def test_two_times_as_predicted():
     assert found[:2] == (pytest.approx(0, abs=1e-12), pytest.approx(1))
     # Nobody sees from S(t) alone that time is discrete, but for ties.
     for test in (d_calibration, martingale_test):
-        with pytest.warns(UserWarning, match="10 of the 20 events .* 0.5. In discrete time also give"):
+        with pytest.warns(
+            UserWarning, match="10 of the 20 events .* 0.5. In discrete time also give"
+        ):
             test(event, survival)
 
 

@@ -103,7 +103,9 @@ def test_samples_with_little_in_common(shift):
     rng = np.random.default_rng(0)
     old, new = rng.normal(size=(500, 2)), rng.normal(size=(500, 2))
     new[:, 0] += shift
-    with pytest.warns(UserWarning, match=r"X_old has rows that resemble only \d+% of the new") as found:
+    with pytest.warns(
+        UserWarning, match=r"X_old has rows that resemble only \d+% of the new"
+    ) as found:
         domain_weights(old, new, random_state=0)
     share = int(re.search(r"(\d+)%", str(found[0].message))[1]) / 100
     assert share < 2 * norm.sf(shift - norm.isf(1 / 500)) + 0.03
