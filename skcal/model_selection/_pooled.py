@@ -215,7 +215,7 @@ def pooled_cross_val_score(
 
 
 def _read_groups(bound, X, counts):
-    """Groups of the rows that count, of which a fold takes its own, for a measure that has any."""
+    """Groups of the rows that count, from which a fold takes its own, for a measure with groups."""
     if getattr(bound.function, "func", bound.function) is not multicalibration_error:
         return None
     names = ("max_depth", "min_samples", "n_bins", "max_groups")

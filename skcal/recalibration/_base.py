@@ -102,12 +102,12 @@ class BaseRecalibrator(
     ``_is_on_device`` both methods get arrays of any library under scikit-learn's
     ``array_api_dispatch``; otherwise X must then be read by NumPy.
 
-    Where y misses classes of the columns, ``_fit`` and ``_recalibrate`` see those alone that it
-    holds, as if one of them had to come true; `classes_` are then those, too. The probabilities
-    of the others stay as they are, and those of these share the rest. ``_if_unseen`` may be other
-    than "keep": "share" for a map of all classes, of which ``_recalibrate`` sees all columns, and
-    "apply" where ``_fit`` does so, too. Where y holds a single class, scores stay as they are,
-    unless "own" says that the subclass looks to all of this itself.
+    If y misses classes of the columns, ``_fit`` and ``_recalibrate`` see only the classes in y, as
+    if one of them had to come true; `classes_` are then those, too. The probabilities of the others
+    stay as they are, and those of these share the rest. ``_if_unseen`` may be other than "keep":
+    "share" for a map of all classes, of which ``_recalibrate`` sees all columns, and "apply" where
+    ``_fit`` does so, too. Where y holds a single class, scores stay as they are, unless "own" says
+    that the subclass looks to all of this itself.
 
     Weights count rows. Where their sum is less than their effective number of rows,
     :math:`n = (\sum w)^2 / \sum w^2`, as that of shares is, ``_fit`` gets them scaled to the sum n.

@@ -56,7 +56,7 @@ def refuse_other_dimensions(X):
     """Say how to make rows or a column of numbers, by what X is."""
     try:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
-    except ValueError:  # ragged lists, of which scikit-learn tells
+    except ValueError:  # ragged lists, which scikit-learn reports
         return
     if len(shape) > 2:
         raise NotClassScoresError(
@@ -160,7 +160,7 @@ def arrange_scores(X, order, xp, kind):
 
 
 def level_columns(scores, xp):
-    """Probabilities of which columns that are constant but for rounding are constant.
+    """Probabilities with columns made constant if they are constant up to rounding.
 
     No map learns from what an average in another order leaves. Of two columns one tells of both:
     that of a rare class may have fewer digits.

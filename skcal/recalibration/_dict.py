@@ -9,7 +9,7 @@ of its own, told by its keys:
 - ``{"float"}``, ``{"tuple"}``, ``{"dict"}``: NaN or infinity, a tuple, a dict with text as keys;
 - ``{"pairs"}``: a dict with other keys, such as labels that are numbers.
 
-Nothing is imported or called that a dict names, but for the classes of `_list_types`.
+Nothing that a dict names is imported or called, except the classes of `_list_types`.
 """
 
 import inspect
@@ -150,7 +150,7 @@ def _pack_array(array, path, types):
 
 
 def _spell(items):
-    """Nested lists of floats, of which JSON lacks NaN and infinity."""
+    """Nested lists of floats, with NaN and infinity replaced for JSON."""
     if isinstance(items, list):
         return [_spell(item) for item in items]
     return items if np.isfinite(items) else repr(items)

@@ -110,7 +110,7 @@ class GroupBoosting(GroupCorrection):
             l2_regularization=_PENALTY,
             categorical_features=[*(own.edges is None for own in self.levels), False],
             early_stopping=False,
-            random_state=0,  # for the choice of rows that tell the bins, of which all are alike
+            random_state=0,  # for the rows that define the bins; all are alike
         )
         return tree.fit(features, (outcomes - proba) / variance, sample_weight=mass * variance)
 

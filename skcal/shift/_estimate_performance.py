@@ -52,7 +52,7 @@ Metric = Literal[
 _N_FOLDS = 5
 # Evidence of a smaller p-value refuses.
 _LEVEL = 0.01
-# So many of the new scores may be beyond all labelled ones; of few labelled rows, so many times
+# Largest share of new scores beyond all labelled ones; with few labelled rows, this multiple of
 # what one row in them is. Without any change more are with a probability of exp(-5), and about so
 # in one of all gaps with log(n) more.
 _MOST_OUTSIDE, _MOST_ROWS_OUTSIDE = 0.01, 5

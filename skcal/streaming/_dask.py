@@ -119,7 +119,7 @@ def _merge(summaries):
 
 
 def _name_columns(data, *columns):
-    """Names of the columns of a data frame, all of which it has."""
+    """Names of the columns, all present in the data frame."""
     for name in columns:
         if hasattr(name, "to_delayed"):
             raise ValueError(f"Columns must be given by name beside data; got {name!r}.")

@@ -193,7 +193,7 @@ class CalibrationSummary:
         return self
 
     def _take_in(self, y_true, y_proba, sample_weight):
-        """Take in rows, none of which is to be dropped."""
+        """Add rows, none to be dropped."""
         weights = check_weights(sample_weight)
         absent = is_absent(weights)
         if absent:
@@ -266,8 +266,8 @@ class CalibrationSummary:
         name : str
             A key of `skcal.metrics.MEASURES`.
         **options : dict
-            Options of the measure, such as ``n_bins=20``, but for `reduction`, which is that of
-            the summary also where the measure has another default.
+            Options of the measure, such as ``n_bins=20``, except `reduction`: the summary's own
+            applies even if the measure has another default.
 
         Returns
         -------

@@ -14,7 +14,7 @@ from skcal._numerics.inference._poisson_binomial import find_law, find_laws
 
 # Cells of equal width, and again as many of equal numbers of rows: their edges are put together.
 N_CELLS = 1 << 10
-# Numbers of trials up to this are convolved for many cells at once, so many trials at a time.
+# Up to `_FEW_TRIALS` trials are convolved for many cells at once, `_N_TRIALS` at a time.
 _FEW_TRIALS = 2048
 _N_TRIALS = 1 << 18
 # Parts of [0, 1] that are looked up in the inverse of a cumulative distribution; numbers of one
@@ -104,8 +104,8 @@ def average_kinds(kind, predictions, weights):
 def count_effectively(kind, weights, n_kinds):
     """Effective numbers of rows by kind, (sum of weights)^2 / sum of their squares.
 
-    The sum of so many rows of equal weight varies as much, if rows come at random. The number is at
-    least 1, and 0 for kinds without rows. Weights are positive.
+    The sum of this many rows of equal weight has the same variance, if rows come at random. The
+    number is at least 1, and 0 for kinds without rows. Weights are positive.
     """
     largest = np.ones(n_kinds)
     largest[kind] = 0.0
@@ -238,7 +238,7 @@ class CategoricalSums:
 
 
 def find_label_edges(proba):
-    """Where labels end in [0, 1], but for the last, in an array of shape (n_classes - 1, n_rows).
+    """Where labels end in [0, 1], except the last, in an array of shape (n_classes - 1, n_rows).
 
     Rows are divided by their sums, which may miss 1 by rounding.
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 # Rows that are packed at a time.
 _CHUNK = 1 << 15
-# Predictions that are no more than so many steps of float64 apart are one: averages of the same
+# Predictions that are no more than this many ulps of float64 apart are tied: averages of the same
 # hundreds of numbers in another order differ by no more.
 _ROUNDING_STEPS = 32
 
@@ -118,7 +118,7 @@ def _split_stretches(keys, begins):
 
 
 def unite_rounded(predictions):
-    """Predictions of which those that agree to rounding are equal, as `merge_ties` has them.
+    """Predictions, equal if they agree up to rounding, as in `merge_ties`.
 
     They are float64 in [0, 1]; the array itself comes back where they are equal already.
     """
@@ -173,5 +173,5 @@ def count_below(values, places):
 
 
 def _read_bits(predictions, out):
-    """Predictions as floats of which -0.0 has become 0.0."""
+    """Predictions as floats, with -0.0 replaced by 0.0."""
     return np.add(predictions, 0.0, out=out, casting="same_kind")

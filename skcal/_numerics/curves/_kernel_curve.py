@@ -19,7 +19,7 @@ _LARGEST_BANDWIDTH = 3.0
 _SMALLEST_LOG_SHARE = 40.0
 # No curve is steep enough for shorter intervals; they would be the work of rounding.
 _SHORTEST_INTERVAL = 1e-11
-# Pairs of a point and an image that are worked on at a time, but for those of one window.
+# Number of pairs of a point and an image handled at a time, unless one window has more.
 _PAIRS = 1 << 16
 
 

@@ -5,13 +5,13 @@ from numpy.polynomial import Polynomial
 
 from skcal._numerics.curves._spline import SHARE_TOLERANCE
 
-# Up to so many places all pairs of them are faster than moments.
+# Up to this many places, all pairs of them are faster than moments.
 _FEW_PLACES = 1 << 10
 # Moments of orders up to 11: the tricube weight has degree 9, and squares of distances 2 more.
 _N_MOMENTS = 12
 # Below this part of what they are made of, sums are not trusted to moments.
 _CANCELLED = 1e-6
-# Reaches of one pass differ by a factor of up to 2^64, of which the 11th power is no overflow.
+# Reaches of one pass differ by a factor of up to 2^64, whose 11th power does not overflow.
 _OCTAVES = 64
 # Of weights, so that what is next to nothing beside the largest is still more than 0.
 _TINY = np.finfo(np.float64).tiny

@@ -43,7 +43,7 @@ class Stretch(NamedTuple):
 
 
 def find_regions(predictions, outcomes, weights, member=None, *, confidence_level, n_draws, rng):
-    """Regions, none of which touches another one of the same sign, in the order of the predictions.
+    """Regions that do not touch others of the same sign, in the order of the predictions.
 
     Weights are positive; None where all are equal. `member` are numbers of clusters, None where
     rows are independent. Where signs of clusters do not have the law of calibrated outcomes nothing
@@ -133,7 +133,7 @@ class Intervals:
         return _cumulate(sums - self._moment), _cumulate(np.maximum(squares, 0) * self._unit)
 
     def _score(self, cumulated, length):
-        """Scores of all intervals of so many cells."""
+        """Scores of all intervals of this many cells."""
         residual, square, variance = (
             sums[:, length:] - sums[:, :-length] for sums in (*cumulated, self._variance)
         )

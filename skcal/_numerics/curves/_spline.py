@@ -118,7 +118,7 @@ def weighted_quantiles(values, shares, weights=None):
 
 
 def build_natural_basis(knots):
-    """Functions that span the natural cubic splines on increasing knots, but for a constant.
+    """Functions that span the natural cubic splines on increasing knots, without the constant.
 
     Their values have shape (..., max(n_knots - 1, 1)). All functions are 0 at the first knot, do
     not decrease, are straight beyond the outer knots, and sum to x - knots[0].

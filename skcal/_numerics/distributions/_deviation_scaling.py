@@ -25,7 +25,7 @@ def scale_by_crps(ratios, mass):
     positive = squares[squares > 0]
 
     def excess(log_scale):
-        with np.errstate(over="ignore"):  # of which the exponential is 0
+        with np.errstate(over="ignore"):  # whose exponential is 0
             return mass @ np.exp(-squares / 2 * np.exp(-2 * log_scale)) - np.sqrt(0.5)
 
     # The exponential of the smallest square is 0 at the lower end; of the largest it is above

@@ -12,7 +12,7 @@ from skcal._numerics.distributions._predictive_scores import score_pinball
 
 # Sums of weights that differ by so much of the whole are equal.
 _ROUNDING = 1e-12
-# Steps of the expectile regression, of which some 10 are taken.
+# Largest number of steps of the expectile regression; it usually takes about 10.
 _MOST_STEPS = 1000
 
 

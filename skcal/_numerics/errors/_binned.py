@@ -10,11 +10,11 @@ _MOST_BINS = 1 << 20
 # Up to this number of ends, and from this number of rows on, comparing with each end is faster than
 # a search.
 _FEW_ENDS, _MANY_ROWS = 64, 1 << 12
-# What rounding of the product of a prediction and so many bins may add to a whole number.
+# What rounding of a prediction times the number of bins may add to a whole number.
 _AT_EDGE = 2.0**-26
 # Bins that a sweep tries at least, where there are rows enough.
 _LONGEST_SWEEP = 1 << 12
-# What two rows weigh at least, but for the rounding of a sum. Estimates that divide by n - 1 need
+# What two rows weigh at least, up to the rounding of a sum. Estimates that divide by n - 1 need
 # two; a weight between one and two rows, such as 1.0000000000000002, would blow them up.
 TWO_ROWS = 2 - 1e-9
 

@@ -8,7 +8,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from skcal._numerics.errors._bregman import mean_outcome
 
-# The kernel is interpolated on so many cells in a bandwidth, see `count_cells`.
+# Number of cells in a bandwidth on which the kernel is interpolated, see `count_cells`.
 _CELLS_IN_BANDWIDTH = 256
 # exp(-z^2 / 2) is below the rounding of a Fourier transform from here on.
 _REACH = 9.0
@@ -97,7 +97,7 @@ def read_between_nodes(sums, predictions):
 
 
 def sum_epanechnikov(places, masses, bandwidth, points=None):
-    """Kernel sums at every place, or at points instead, exact but for rounding; both are sorted.
+    """Kernel sums at every place, or at points instead, exact up to rounding; both are sorted.
 
     Masses and sums have a second axis, of columns.
 

@@ -17,7 +17,7 @@ _BLOCK = 32
 _SLAB = 128
 # Blocks of the shortest stretches.
 _LEAF = 8
-# How many starts, and how many ends, are so many that it pays to look which may serve which.
+# From this many starts and ends on, it pays to check which ends a start can use.
 _MANY_STARTS = 384
 _MANY_ENDS = 16
 # Where, between the lowest and the highest residual of a stretch, its best starts are looked for.

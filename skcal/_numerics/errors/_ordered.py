@@ -4,7 +4,7 @@ import numpy as np
 
 
 def cumulate(proba):
-    """Probabilities of each class or one before it, but for the last class, which has all.
+    """Probabilities of each class or one before it, without the last class, which has all.
 
     Rows need not sum to 1: they are divided by their sums. A probability is exactly 1 where no
     later class is possible.

@@ -15,7 +15,7 @@ from skcal._numerics.errors._binned import bin_index, uniform_edges
 _CHUNK = 1 << 20
 # Cells are numbered in 64-bit integers.
 _LARGEST_CODE = 2**63
-# Standard deviations that agree to so many digits tie; rounding must not choose between the two
+# Standard deviations that agree to this precision tie; rounding must not choose between the two
 # components of a binary problem, whose variances are equal.
 _DIGITS = 12
 # Sums of fractional weights reach a threshold if only rounding keeps them from it.

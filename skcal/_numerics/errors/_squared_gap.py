@@ -38,7 +38,7 @@ def average_gaussian(moments, bandwidth):
 def average_epanechnikov(moments, bandwidth):
     """Mean squared gap with the Epanechnikov kernel, and a bound of its error.
 
-    `moments`, (2, 3, n_cells), has the sums of mass * a^k, k < 3, in cells from 0 on of which CELLS
+    `moments`, (2, 3, n_cells), has the sums of mass * a^k, k < 3, in cells from 0 on; CELLS of them
     are one bandwidth long.
 
     The reach of a node is made up of whole cells, so that the sums at the nodes are exact. In a
@@ -73,7 +73,7 @@ def average_epanechnikov(moments, bandwidth):
 
 
 def sum_at_nodes(moments):
-    """Epanechnikov sums at the ends of cells of which CELLS are one bandwidth long.
+    """Epanechnikov sums at the ends of cells; CELLS of them are one bandwidth long.
 
     `moments`, (n_columns, 3, n_cells), has the sums of mass * a^k, k < 3, in each cell. In reach of
     a node are the end of a block of CELLS cells, the block after it and the start of the next: sums

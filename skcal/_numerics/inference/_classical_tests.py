@@ -51,7 +51,7 @@ def compare_clusters(predictions, outcomes, weights, member):
 
 
 def normal_pvalue(statistic, known=np.inf):
-    """P(|Z| >= |statistic|) of a standard normal Z, or of Student's with so many degrees."""
+    """P(|Z| >= |statistic|) for a standard normal Z, or Student's t with these degrees."""
     if np.isinf(known):
         return clip_pvalue(2 * ndtr(-abs(statistic)))
     return clip_pvalue(2 * stdtr(known, -abs(statistic)))
@@ -60,7 +60,7 @@ def normal_pvalue(statistic, known=np.inf):
 def chi_squared_pvalue(statistic, degrees, known=np.inf):
     """P(X >= statistic) of a chi-squared X; 1 without degrees of freedom, unless infinite.
 
-    Of an F-distributed X / degrees where the variance is known with so many degrees of freedom.
+    For an F-distributed X / degrees if the variance has this many degrees of freedom.
     """
     if degrees == 0:
         return 1.0 if statistic == 0 else _SMALLEST

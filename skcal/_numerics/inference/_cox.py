@@ -57,7 +57,7 @@ class CoxFit(NamedTuple):
 
 
 class CoxLikelihood:
-    """Log-likelihood of weighted rows, of which there are as many as tell as much.
+    """Log-likelihood of weighted rows, scaled to their effective number.
 
     Predictions lie in (0, 1), and not all log odds are equal; there are outcomes of both kinds;
     weights have any scale. How many rows of equal weight tell as much depends on the coefficient,
@@ -417,7 +417,7 @@ def find_crossing(deviance, estimate, step, critical):
         while excess(within) > 0:
             within -= back
             back *= 2
-    elif excess(within) >= 0:  # the arithmetic resolves no interval of so many rows
+    elif excess(within) >= 0:  # floats resolve no interval with this many rows
         return estimate
     beyond = within + step
     while excess(beyond) < 0:

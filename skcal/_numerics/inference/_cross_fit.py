@@ -30,7 +30,7 @@ _ROUNDING = 1e-10
 # Error of ends.
 _PRECISION = 1e-7
 # Bandwidths from the estimate down to the narrowest one that are looked at for the lower end: each
-# is this part of the one before, or they are so many. Fewer make an end lower, never wrong.
+# is this fraction of the one before, with at most this many. Fewer make an end lower, never wrong.
 _RATIO, _MOST_BANDWIDTHS = 0.83, 24
 
 
@@ -46,7 +46,7 @@ def find_deviation(values, shares):
 
 
 def find_factor(n_batches, confidence_level):
-    """Quantile of Student's t for both ends of an interval whose deviation has so many batches."""
+    """Quantile of Student's t for both ends of an interval, with the deviation from batches."""
     return -float(stdtrit(n_batches - 1, (1 - confidence_level) / 2))
 
 
@@ -169,7 +169,7 @@ class SmoothResiduals:
         return max(start, self._find_crossing(exceed))
 
     def _find_crossing(self, exceed):
-        """The largest bandwidth up to the estimate of which its bound is not below it, or 0."""
+        """The largest bandwidth up to whose estimate its bound is not below it, or 0."""
         estimate = self._estimate
         if estimate <= self._smallest:
             return 0.0
@@ -196,7 +196,7 @@ class SmoothResiduals:
         if above <= 0:
             return float(start)
         while start < 1:
-            # The bound falls, but for its deviation: it is met on the way.
+            # The bound falls, apart from its deviation: it is met on the way.
             end = min(start + above + _PRECISION, 1.0)
             beyond = exceed(end)
             if beyond <= 0:

@@ -24,7 +24,7 @@ from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtrit
 
 # A variance that is smaller is none: its inverse would overflow.
 _LEAST = 1e-300
-# One cluster may have all information: nothing is known then, but for rounding.
+# If one cluster has all the information, nothing is known, up to rounding.
 LEAST_REST = 1e-3
 _LEAST_DEGREES = 0.1
 # Rows of one outcome whose weights tell what weights near them are.
@@ -47,8 +47,8 @@ class Telling(NamedTuple):
     def find_statistic(self, gain, n_terms):
         """The chi-squared variable that exceeds what it is by chance as often as twice a gain.
 
-        Twice the gain in log-likelihood of so many rows, over its `n_terms` degrees of freedom, has
-        the F distribution.
+        Twice the gain in log-likelihood of this many rows, over its `n_terms` degrees of freedom,
+        has the F distribution.
         """
         statistic = float(2 * self.n_rows * gain)
         if np.isinf(self.degrees):
@@ -57,7 +57,7 @@ class Telling(NamedTuple):
         return float(chdtri(n_terms, max(tail, np.finfo(np.float64).tiny)))
 
     def discount_region(self, critical, n_terms):
-        """The number for regions of deviances below a critical value of so many terms."""
+        """The number for regions of deviances below a critical value of this many terms."""
         if np.isinf(self.degrees):
             return self.n_rows
         # The inverse of an F-distributed variable is one, too.

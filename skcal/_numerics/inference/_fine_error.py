@@ -31,7 +31,7 @@ from skcal._numerics.inference._cluster_signs import (
 )
 from skcal._numerics.inference._monte_carlo import find_pvalue
 
-# Values are looked at one by one where this share of the rows is at values of so many rows.
+# Values are examined one by one if this share of the rows is at values with this many rows.
 _MOST, _ROWS_OF_VALUE = 0.95, 5
 _MOST_CELLS = 2000
 # Sums that are drawn at a time.
@@ -169,7 +169,7 @@ def _make_sums(predictions, outcomes, weights, is_equal, starts, member):
 
 
 def _test_single_rows(predictions, outcomes, weights, member, *, rng, **options):
-    """Twice the mean p-value of rows each of which stands for its cluster."""
+    """Twice the mean p-value of rows that each stand for their cluster."""
     pvalues = []
     for _ in range(N_CHOICES):
         order = rng.permutation(len(member))

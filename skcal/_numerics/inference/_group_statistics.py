@@ -22,7 +22,7 @@ from skcal._numerics.inference._brownian import exceed_range
 
 # The logarithm of the p-value of an outcome that was predicted to be impossible.
 IMPOSSIBLE = float(np.log(np.nextafter(0.0, 1.0)))
-# Determinants that are smaller, relative to the product of the diagonal, are 0 but for rounding.
+# Determinants that are smaller, relative to the product of the diagonal, are 0 up to rounding.
 _EQUAL = 1e-9
 # What rounding leaves of differences between log odds, beside their size.
 _ROUNDING = 1e-13
@@ -33,7 +33,7 @@ _FAR = 8.0
 def find_cells(predictions, n_cells, n_rows=None):
     """Number of the cell of each row; cells have about equal sums of variances, or one value.
 
-    With `n_rows` each prediction is that of so many rows.
+    With `n_rows` each prediction belongs to this many rows.
     """
     if n_rows is None:
         places, counts = np.sort(predictions), 1.0
@@ -80,7 +80,7 @@ class MeanStatistic:
         self._starts = np.flatnonzero(np.diff(pattern, prepend=-1))
         error = np.sqrt(effects * self._sum(variance))
         self.error = np.where(error > 0, error, np.inf)
-        self.of_mean = np.ones(len(error), dtype=bool)  # groups of which it tests the mean alone
+        self.of_mean = np.ones(len(error), dtype=bool)  # groups in which it tests only the mean
 
     def measure(self, residuals):
         """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""

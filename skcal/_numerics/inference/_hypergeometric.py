@@ -4,11 +4,11 @@ import numpy as np
 
 # Rows of one sample that a group of cells gathers before it ends.
 _ENOUGH_ROWS = 10
-# Groups do not extend over the edges of so many equal parts of [0, 1].
+# Number of equal parts of [0, 1] whose edges no group crosses.
 _N_PARTS = 32
 # Numbers that numpy draws hypergeometric variables for are below this one.
 _LIMIT = 10**9
-# From larger populations so many members can be drawn as if each were put back.
+# From larger populations, up to this many members can be drawn as if with replacement.
 _FEW_MEMBERS = 1 << 16
 
 

@@ -96,8 +96,8 @@ def find_chi_squared(features):
 
     The p-value is that of Hotelling's F distribution, which tends to the chi-squared one with a
     degree for each column as n grows. Both are NaN where S is singular: where columns are constant
-    or depend on each other, but for rounding. S is not formed, as its condition is the square of
-    that of the rows.
+    or depend on each other, up to rounding. S is not formed, as its condition is the square of that
+    of the rows.
     """
     n, degrees = features.shape
     largest = np.abs(features).max(axis=0)

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Statistics that differ by less, relative to the largest, are equal but for rounding.
+# Statistics that differ by less, relative to the largest, are equal up to rounding.
 _ROUNDING = 1e-7
-# Logarithms of p-values that differ by less, relative to their size, are equal but for rounding.
+# Logarithms of p-values that differ by less, relative to their size, are equal up to rounding.
 _LOG_ROUNDING = 1e-9
 
 

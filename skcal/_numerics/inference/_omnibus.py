@@ -21,9 +21,9 @@ from skcal._numerics.inference._brownian import exceed_range
 # that of an outcome that was predicted to be impossible.
 _TINY = float(np.finfo(np.float64).tiny)
 IMPOSSIBLE = float(-np.log(np.nextafter(0.0, 1.0)))
-# Log odds that differ by less, relative to the largest, are equal but for rounding.
+# Log odds that differ by less, relative to the largest, are equal up to rounding.
 _EQUAL = 1e-9
-# Sums of certain outcomes differ from their only value by less of the mass, but for rounding.
+# Sums of certain outcomes differ from their only value by less of the mass, due to rounding.
 _CERTAIN = 1e-9
 
 

@@ -17,24 +17,25 @@ _REFINEMENT = 4
 _MOST_CELLS = 1 << 16
 # The bandwidth there below which values are not told apart.
 _SMALLEST = _COARSE / _MOST_CELLS
-# The integrals may err by so many times what `smoothed_errors` allows.
+# The integrals may err by this multiple of what `smoothed_errors` allows.
 _LENIENCE = 10
-# Bandwidths are below so many times the usual one as a rule; a shorter grid does for these.
+# Bandwidths are usually below this multiple of the usual one, for which a shorter grid is enough.
 _WIDE = 3
 # Outcomes on this few places are likely to repeat.
 _FEW = 16
 # Bandwidths are bracketed to this, before the last step towards them.
 _ACCURACY = 5e-6
-# Kernels reach so many bandwidths: 2e-9 of one lies beyond.
+# Reach of a kernel in bandwidths: 2e-9 of it lies beyond.
 _REACH = 6.0
 # Parts of the range of the points in which noise is summed, to see where it lies.
 _N_PARTS = 64
 # Residuals at both ends of a transformed scale may move to where others are, if their mean size is
-# this share of that of all, and no more than this, for calibrated outcomes; and so many times that.
+# at most this share of the overall mean, at most this value, for calibrated outcomes, and at most
+# this multiple of it.
 _MOVED_SHARE, _MOVED, _MOST_TIMES = 2.5e-4, 5e-6, 4
 # The usual value is no less than this part of the root of the noise, where all rows are close.
 _LEAST_USUAL = 0.55
-# Steps towards the usual value, each of which halves the distance at least, as a rule.
+# Steps towards the usual value; each usually halves the distance at least.
 _N_STEPS = 4
 # A kernel of this part of a cell leaves a grid as it is.
 _NARROW = 1e-3

@@ -75,7 +75,7 @@ def _convolve_pairs(probabilities, n_sums):
 
 
 def _convolve_columns(first, laws, mean, variance, n_sums):
-    """Convolve neighbours until so many laws are left."""
+    """Convolve neighbours until this many distributions are left."""
     while laws.shape[1] > n_sums:
         if laws.shape[1] % 2:  # no trial succeeds never
             first, mean, variance = np.append(first, 0), np.append(mean, 0), np.append(variance, 0)

@@ -44,7 +44,7 @@ def choose_cells(bandwidth):
 
 
 class RowResampler:
-    """Resamples of rows, each of which keeps its outcome and its weight.
+    """Resamples of rows that keep their outcomes and weights.
 
     Rows of any weights and any outcomes are drawn one by one: this is the bootstrap itself, in
     O(n + n_cells) for each resample. A resample with total weight W* has masses of weight / W*.

@@ -27,7 +27,7 @@ def number_groups(predictions, weights, n_groups):
 
 
 def _split_heaviest(starts, below, n_splits):
-    """Starts of groups after so many splits; `below` is the mass below each place."""
+    """Starts of groups after this many splits; `below` is the mass below each place."""
     found = list(starts)
     groups = [
         (below[start] - below[stop], start, stop)

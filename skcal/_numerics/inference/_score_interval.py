@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-# With so many rows of both outcomes the intervals are equal to six digits of their length, and the
+# With this many rows of both outcomes the intervals agree to six digits of their length, and the
 # incomplete beta function loses as many.
 _MANY = 1e12
 

@@ -158,7 +158,7 @@ def bet_at_once(past, predictions, cells):
 
 
 def learn_at_once(past, predictions, outcomes, cells):
-    """What is known after more rows, none of which is discounted."""
+    """What is known after more rows, without discounting."""
     terms, logits = _list_terms(predictions, outcomes), _find_logits(predictions)
     counted = [np.bincount(cells, term, past.cells.shape[-1]) for term in terms]
     b = terms[1] @ logits

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-# Scores that agree to so many bits are those of copies: a matrix product may round them apart.
+# Scores that agree to this many bits belong to copies: a matrix product may round them apart.
 _N_BITS = 40
 # Rows of equal scores are copies if so few of them have several labels, of those that would have.
 _FEW = 0.1
@@ -87,7 +87,7 @@ def deal_splits(scores, codes, sample_weight, n_folds, kind="proba"):
 
 
 def deal_clusters(scores, codes, sample_weight, n_folds, member):
-    """Pairs of train and test rows, none of which cuts a cluster; of about as many rows each.
+    """Pairs of train and test rows of about equal size, none of which splits a cluster.
 
     Clusters are dealt at random from the largest to the smallest, each to the smallest fold. A
     cluster is known by what its rows hold, so that folds are those of `deal_splits`: always alike,

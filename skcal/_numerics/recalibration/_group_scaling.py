@@ -19,8 +19,8 @@ _FIRST, _WEAKEST, _STRONGEST = 100.0, 1.0, 3e4
 # The penalty of what all rows have in common, for events of rate 1/2; less for rarer ones, of whose
 # log odds a row tells less. Else the rate of a rare event behind a balanced model is not reached.
 _COMMON_PENALTY = 10.0
-# Penalties are estimated with so many Hessians in turn, by so many steps at most with each, which
-# end once none changes a penalty by a larger share.
+# Penalties are estimated with this many Hessians in turn, by at most this many steps with each,
+# which end once no penalty changes by a larger share.
 _N_HESSIANS, _MOST_STEPS, _LEAST_CHANGE = 2, 10, 0.1
 # All fits but the last to all rows end where a step promises less, as a share of the loss.
 _COARSE = 1e-8
@@ -222,7 +222,7 @@ def score_interactions(residuals, weights):
     statistic = ((residuals - explained) ** 2).sum(axis=(1, 2))
     # With the variances D of cells, the indicators X of rows and columns and P = (X'DX)^-1 the
     # covariance is V = D - DXPX'D. The squares of n sums have the mean tr V and the variance
-    # 2 tr V^2, but for the kurtosis of outcomes, which adds tr D at most.
+    # 2 tr V^2, apart from the kurtosis of outcomes, which adds tr D at most.
     share = inverse @ second
     mean = total - np.trace(share, axis1=1, axis2=2)
     square = (weights**2).sum(axis=(1, 2)) - 2 * (inverse * third).sum(axis=(1, 2))

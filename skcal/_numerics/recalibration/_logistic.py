@@ -12,7 +12,7 @@ from skcal._numerics.recalibration._newton import (
     solve_newton_step,
 )
 
-# If there are so many rows, every 16th of each outcome, at least 500, tells where to start.
+# From this many rows on, every 16th of each outcome, at least 500, gives a starting point.
 _MANY_ROWS, _PART, _FEW_ROWS = 1 << 15, 16, 500
 # Numbers of several problems that are worked on together, which stay in the cache.
 _BUDGET = 1 << 18

@@ -6,7 +6,7 @@ from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solv
 
 # Numbers that are worked on at a time, which the cache holds.
 _CELLS = 1 << 16
-# The search starts from the optimum for so many rows, evenly spread, where there are many more.
+# With many more rows, the search starts from the optimum for this many, evenly spread.
 _FEW_ROWS = 20_000
 # The last step promises this gain, or less, in the mean log-likelihood. Steps are Newton's, so that
 # what is left after it is far below the digits of a weight.

@@ -190,7 +190,7 @@ def _multiply_rows(first, second):
 
 
 def _falls(trial, x, value, gradient):
-    """Whether a trial point lies as much below x as its slope promises, but for rounding."""
+    """Whether a trial point lies as far below x as its slope promises, up to rounding."""
     candidate, new_value = trial[:2]
     promised = value + _ARMIJO * gradient @ (candidate - x)
     return new_value <= promised + _ROUNDING * (1 + abs(value))
@@ -208,7 +208,7 @@ def solve_newton_step(hessian, gradient):
     # LAPACK itself: for a few coordinates SciPy's checks take many times as long.
     _, step, info = dposv(scaled, slope)
     damping = 1e-15
-    while info > 0:  # definite, but for rounding
+    while info > 0:  # definite, up to rounding
         _, step, info = dposv(scaled + damping * np.eye(len(scaled)), slope)
         damping *= 10
     with np.errstate(over="ignore"):

@@ -41,7 +41,7 @@ def log_odds(logits):
     log_others = np.log(others, out=np.zeros_like(others), where=others > _UNDERFLOW)
     fades = others <= _UNDERFLOW
     log_others[fades] = _sum_logs_without(rest[fades], np.arange(fades.sum()), top[fades])
-    # 1 - p is p of the others: a sum of positive terms, the largest of which is 1.
+    # 1 - p is p of the others: a sum of positive terms, the largest being 1.
     np.subtract(others[:, None], odds, out=odds)
     rest -= np.log1p(odds, out=odds)
     rest[rows, top] = -log_others

@@ -59,7 +59,7 @@ class _Problem:
         return coefficients
 
     def spread_out(self, free):
-        """A matrix of coefficients, of which those that stay are 0."""
+        """A matrix of coefficients, 0 where they are fixed."""
         matrix = np.zeros_like(self.start)
         matrix[self.varies] = free
         return matrix
@@ -148,7 +148,7 @@ class _Problem:
             moved = np.take(proba[rows], self.classes, axis=1)
             moved *= np.take(features, self.columns, axis=1)
             within += moved.T @ features
-            hessian -= moved.T @ moved  # of which NumPy computes one half
+            hessian -= moved.T @ moved  # NumPy computes one half of it
         same_class = self.classes[:, None] == self.classes
         hessian += np.where(same_class, within[:, self.columns], 0)
         return hessian

@@ -24,7 +24,7 @@ _LAST_STEP, _LONGEST_STEP = 1e-7, 3.0
 _MAX_ITERATIONS = 100
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
 _CELLS = 1 << 17
-# From so many classes on, rows lie together in memory.
+# From this many classes on, rows are contiguous in memory.
 MANY_CLASSES = 256
 # Every 16th row, of at least 500, tells where to start.
 _PART, _FEW_ROWS = 16, 500

@@ -162,7 +162,7 @@ def find_fullest_gap(old, values, new, weights):
     """Largest share of new scores between two neighbours among old ones with distant values.
 
     `old` and `new` have a column for each score, and `values`, of the shape of `old`, is what is
-    known of the old ones. Returns the share, of the column of which it is largest, and the two
+    known of the old ones. Returns the share, for the column where it is largest, and the two
     neighbours; 0 and NaN without gaps.
     """
     fullest = 0.0, np.nan, np.nan

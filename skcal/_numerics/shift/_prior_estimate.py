@@ -16,7 +16,7 @@ from skcal._numerics.inference._classical_tests import clip_pvalue
 
 # Degrees of the polynomials of the ranks of the scores, for two classes and for more.
 _DEGREES, _FEW_DEGREES = 5, 3
-# For each polynomial the covariance is known from so many rows: means of less skew the law.
+# Rows that the covariance needs for each polynomial: means of fewer have a skewed distribution.
 _ROWS_EACH = 40
 # Up to this many classes have ranks of their own; else the largest score of each row has.
 _MANY_CLASSES = 10
@@ -33,7 +33,7 @@ class Moments(NamedTuple):
 
 
 def find_moments(values, weights, codes=None, n_groups=1):
-    """Moments of rows in groups, of which each has at least two rows of positive weight.
+    """Moments of rows in groups that each have at least two rows of positive weight.
 
     `values` has a column for each function, and `codes` the number of the group of each row; by
     default all are in one.
