@@ -216,8 +216,8 @@ def get_scorer(name: str, **options: Any) -> Callable[..., Any]:
     -----
     The refinements, :func:`~skcal.metrics.log_loss_refinement` and
     :func:`~skcal.metrics.brier_refinement`, are what a search should look at if a recalibrator
-    follows: the score of the model after recalibration, which is cross-fitted inside of each test
-    fold. Unlike a calibration error they are proper targets by themselves.
+    follows: the score of the model after recalibration, cross-fitted within each test fold. Unlike
+    a calibration error they are proper targets by themselves.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def make_distribution_scorer(
     `y_std`, :func:`~skcal.metrics.expected_normalized_calibration_error`, gets both parts of the
     pair.
 
-    A measure of calibration alone does not see whether a model tells rows apart. A search needs a
+    A calibration measure alone does not show whether a model tells rows apart. A search needs a
     proper score, such as the CRPS or the pinball loss.
 
     Examples

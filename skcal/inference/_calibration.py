@@ -104,13 +104,13 @@ def calibration_test(
         statistic over the draws, ``null_mean``. A measure is statistic and estimate; the omnibus
         statistic is :math:`-\log` of the smallest of its p-values, and its estimate is
         :func:`skcal.metrics.cumulative_calibration_error`, in units of probability. With `groups`
-        all but the p-value are those of the group that stands out most, ``worst_group``.
+        all fields except the p-value describe the most significant group, ``worst_group``.
 
     Raises
     ------
     ValueError
-        If an argument is invalid, if there are soft labels, if a callable returns no finite
-        float, or if `sample_weight` is that of :func:`skcal.shift.at_horizon`.
+        If an argument is invalid, if there are soft labels, if a callable does not return a finite
+        float, or if `sample_weight` comes from :func:`skcal.shift.at_horizon`.
     TypeError
         If the measure has no argument of the name of an option.
 
@@ -129,11 +129,10 @@ def calibration_test(
 
     .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}},
 
-    so that p is at most u with a probability of at most u, for every measure, at every number of
-    rows [1]_ [2]_: T is one of n_resamples + 1 values that are equally likely to be the largest.
-    Statistics equal up to rounding count as ties. "confidence" reads whether the largest
-    probability comes true, which is Bernoulli with that probability; so does "top-label" for the
-    rows of each label.
+    so that p is at most u with probability at most u, for every measure, at every sample size [1]_
+    [2]_: T is one of n_resamples + 1 values that are equally likely to be the largest. Statistics
+    equal up to rounding count as ties. "confidence" reads whether the largest probability comes
+    true, which is Bernoulli with that probability; so does "top-label" for the rows of each label.
 
     **Omnibus.** With the residuals :math:`r_i = w_i (y_i - v_i)`, their variances
     :math:`s_i = w_i^2 v_i (1 - v_i)` and the log odds :math:`x_i` of the predictions, it is
@@ -141,19 +140,19 @@ def calibration_test(
 
     - the score test of Cox's model [4]_, intercept 0 and slope 1: :math:`U^\top I^{-1} U` with
       :math:`U = \sum_i r_i (1, x_i)`, :math:`I = \sum_i s_i (1, x_i) (1, x_i)^\top`, and the
-      chi-squared law of 2 degrees of freedom, or 1 if all predictions are equal; it sees
+      chi-squared distribution with 2 degrees of freedom, or 1 if all predictions are equal; it sees
       predictions that are too high, too low, too extreme or not extreme enough,
     - a chi-squared over at most :math:`\lceil n^{1/3} \rceil` bins of sorted predictions with
       equal sums of :math:`s_i`, cut from the rarer label on: the sum of the squared sums of
       residuals over these; it sees bumps and waves,
     - :func:`cumulative_calibration_test` (Kuiper), which sees errors of one sign on a long range.
 
-    Bins of equal variance rather than of equal numbers of rows have no bin in which an outcome is
-    next to impossible, and so decides alone. None of the asymptotic laws need hold, as the smallest
-    p-value is compared with those of draws. Other statistics find one kind of error more often, and
-    some other kind hardly ever, see :ref:`power`. With several binary problems it is the smallest
-    p-value of all; with "full" rows count as independent in it, but are drawn as they are. An
-    outcome with the predicted probability 0 gives the largest statistic that there is,
+    Bins have equal variance rather than equal numbers of rows, so that no bin exists in which a
+    nearly impossible outcome decides alone. The asymptotic distributions need not hold, as the
+    smallest p-value is compared with those of draws. Other statistics find one kind of error more
+    often, and some other kind hardly ever, see :ref:`power`. With several binary problems it is the
+    smallest p-value of all; with "full" rows count as independent in it, but are drawn as they are.
+    An outcome with the predicted probability 0 gives the largest statistic that there is,
     :math:`-\log` of the smallest float; p-values below the smallest normal float count as that.
 
     **Merged rows.** The omnibus, and measures that make binary problems, are compared on merged
@@ -163,23 +162,23 @@ def calibration_test(
     moved by less than 1/1024, to the mean of its cell. (For the smooth calibration error cells are
     four times as large.) The sample and the draws are merged alike, so that p stays exact; the
     measure that is returned is that of the sample itself. With equal weights the sum of the labels
-    of a cell is drawn from its exact law, the Poisson binomial distribution, so that a draw costs
-    the same for every number of rows. Where problems share labels ("classwise", "full"), for whole
-    vectors and for a callable labels are drawn for all rows.
+    of a cell is drawn from its exact law, the Poisson binomial distribution, so that the cost of a
+    draw does not depend on the number of rows. Where problems share labels ("classwise", "full"),
+    for whole vectors and for a callable labels are drawn for all rows.
 
     **Groups.** Each group has a statistic of its own. Its p-value among its own draws is computed
     for the sample and for every draw; the smallest of the p-values over groups is compared with
     those of the draws (min-p of Westfall and Young [3]_). Equal p-values, such as the smallest
     possible one, are ordered by the distance of the statistic from the mean of its draws in
     standard deviations. The p-value is exact for the hypothesis that all groups are calibrated; it
-    says nothing of the worst group alone (weak control), see :func:`audit_groups`.
-    Groups in which all weights are zero are left out. The cost is that of one test for each group.
+    says nothing about the worst group alone (weak control), see :func:`audit_groups`. Groups in
+    which all weights are zero are left out. The cost is that of one test for each group.
 
     **Clusters.** Rows of a cluster may depend on each other in any way; under the hypothesis the
     residuals :math:`r_i` of all rows have mean 0 given the predictions. Instead of labels, a sign
     :math:`s_c` is drawn for each cluster and the statistic is that of the residuals
-    :math:`s_{c(i)} r_i`, so that dependence within clusters stays as it is (a wild bootstrap under
-    the hypothesis [5]_). That is exact for symmetric residuals, and an approximation for many
+    :math:`s_{c(i)} r_i`, so that dependence within clusters is preserved (a wild bootstrap under
+    the null hypothesis [5]_). That is exact for symmetric residuals, and an approximation for many
     clusters otherwise. It is taken for the omnibus, for norms of the residuals such as the
     (adaptive, maximum, kernel, smooth) calibration errors, and for SmoothECE, if there are 20
     clusters at least and
@@ -310,7 +309,7 @@ def calibration_test_from_summary(
         If an argument is invalid, if there are weights or soft labels, or if the summary cannot
         answer the measure.
     TypeError
-        If `summary` is no summary, or if the measure has no argument of the name of an option.
+        If `summary` is not a summary, or if the measure has no argument of the name of an option.
 
     See Also
     --------

@@ -133,21 +133,20 @@ def calibration_belt_test(
     .. math:: \mathrm{logit}\, P(y = 1) = \sum_{k=0}^m a_k\, (\mathrm{logit}\, v)^k.
 
     From m = 1 on, or 2 for training data, the degree grows as long as the next power lowers the
-    deviance by the quantile .95 of the chi-squared law of 1 degree of freedom, up to m = 4; and up
-    to 2 k - 1 with k rows of the rarer outcome, as polynomials of degree 2 k separate any k. The
-    statistic is twice the gain in log-likelihood over the predictions themselves. As the powers
-    were selected, it is larger than chi-squared: for a calibrated model and many rows, given m, it
-    is the sum of a chi-squared variable of 2 degrees of freedom (1 for training data) and one of 1
-    degree for each further power, each of these given that it passed the quantile [1]_, [2]_. The
-    p-value is the tail of that law, by integration.
+    deviance by the quantile .95 of the chi-squared distribution with 1 degree of freedom, up to m =
+    4; and up to 2 k - 1 with k rows of the rarer outcome, as polynomials of degree 2 k separate any
+    k. The statistic is twice the gain in log-likelihood over the predictions themselves. As the
+    powers were selected, it is larger than chi-squared: for a calibrated model and many rows, given
+    m, it is the sum of a chi-squared variable of 2 degrees of freedom (1 for training data) and one
+    of 1 degree for each further power, each of these given that it passed the quantile [1]_, [2]_.
+    The p-value is the tail of that law, by integration.
 
-    With unequal weights each step counts as in as many rows of equal weight as tell as much of it,
-    see :func:`cox_recalibration`, so that the statistic is the sum of its steps.
+    With unequal weights each step is scaled to its effective number of rows, see
+    :func:`cox_recalibration`, so that the statistic is the sum of its steps.
 
-    Where rows of clusters depend on each other, so it is with the rows that tell as much as
-    clusters do. What a step gains is then compared with the F distribution of that function, and
-    the chi-squared variable that is exceeded as often is added to the statistic.
-    Degrees go up to 2 k - 1 with k clusters that have the rarer outcome.
+    With `clusters` the effective number is that of the clusters. What a step gains is then compared
+    with the F distribution of that function, and the chi-squared variable that is exceeded as often
+    is added to the statistic. Degrees go up to 2 k - 1 with k clusters that have the rarer outcome.
 
     All are approximations for many rows. With 100 to 1000 calibrated rows that expect two to five
     events, the test at 5 % rejects 5 to 6 % of samples, at 1 % 1.5 to 3 %; with 20 rows of any
@@ -259,9 +258,9 @@ def calibration_belt(
     the degree, make a confidence region [1]_; at each of some 100 predictions the belt is the range
     of its curves. So it holds for all predictions at once. It leaves the diagonal only where the
     test rejects at that level; where the test rejects, it may still hold the diagonal. With unequal
-    weights the deviance is that of as many rows of equal weight as tell as much of the log odds at
-    the prediction. With `clusters` it is that of the rows that tell as much as the clusters do, and
-    the quantile that of the F distribution for as many terms, see :func:`cox_recalibration`.
+    weights the deviance is scaled to the effective number of rows for the log odds at the
+    prediction. With `clusters` the effective number is that of the clusters, and the quantile that
+    of the F distribution for as many terms, see :func:`cox_recalibration`.
 
     A degree that is too low makes a curve too simple, and the belt is narrow all the same: unlike
     :func:`isotonic_band` it relies on the shape of the curve. In return it needs fewer rows. The

@@ -135,7 +135,7 @@ def certified_threshold(
     r"""Lowest threshold above which the risk is guaranteed to be at most a given level.
 
     "Answers with a confidence of .83 or more may pass: at most 5 % of them are wrong, with 95 %
-    confidence." The promise holds at every number of rows, whether the model is calibrated or not;
+    confidence." The promise holds at every sample size, whether the model is calibrated or not;
     calibrated predictions make thresholds low. The model, and the map that recalibrates it, must
     not have been fitted on these rows, nor chosen by them.
 
@@ -222,7 +222,7 @@ def certified_threshold(
     share the level equally.
 
     The promise is one of the mean expected loss at the predictions of these rows. It holds for a
-    population as far as these predictions stand for its own, which they do better than outcomes do.
+    population as far as these predictions represent its own, which they do better than outcomes do.
     A population that changes breaks it: watch it with
     :class:`~skcal.monitoring.CalibrationMonitor`.
 

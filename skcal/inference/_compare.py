@@ -36,8 +36,8 @@ def compare_summaries(
     r"""Test whether two periods or segments have the same calibration curve.
 
     A model may be calibrated in both, or in neither: the test asks whether anything changed between
-    them. A different distribution of the predictions is no change. Rows must be independent, see
-    :ref:`without-clusters`.
+    them. A change in the distribution of the predictions does not count. Rows must be independent,
+    see :ref:`without-clusters`.
 
     Parameters
     ----------
@@ -69,8 +69,7 @@ def compare_summaries(
     ValueError
         If an argument is invalid, if settings differ, if there are weights or soft labels, or if no
         predictions of the two are near each other.
-    TypeError
-        If `first` or `second` is no summary.
+    TypeError If `first` or `second` is not a summary.
 
     See Also
     --------
@@ -91,13 +90,13 @@ def compare_summaries(
 
     If rows of a group have the same probability of outcome 1 in both periods, then, given the
     numbers of rows and their outcomes in all, the outcomes 1 of the first period are
-    hypergeometric [1]_, independently by group. From this law the sums are drawn again, and
+    hypergeometric [1]_, independently by group. The sums are redrawn from this distribution, and
 
     .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}}
 
-    is at most u with a probability of at most u [2]_, at every number of rows. Groups are found by
-    the numbers of rows alone, so that they do not disturb this. (Groups of :math:`10^9` rows or
-    more are drawn from the limits of that law.)
+    is at most u with probability at most u [2]_, at every sample size. Groups are found by the
+    numbers of rows alone, so that they do not disturb this. (Groups of :math:`10^9` rows or more
+    are drawn from the limits of that distribution.)
 
     **What is approximate.** The test is exact for predictions rounded to groups. Inside a group
     the mean predictions of the periods may differ by some :math:`\delta_g`, at most the width of

@@ -45,15 +45,14 @@ class CalibrationComparison(NamedTuple):
         Name of the measure.
     names : list
         Names of the models.
-    intervals : list of Interval
-        Error of each model by itself.
+    intervals : list of Interval Error of each model.
     pairs : list of tuple
         Names of the models of each pair, the first minus the second.
     difference : ndarray of shape (n_pairs,)
         Error of the first model minus that of the second, each without what chance adds: above 0
         where the second is better calibrated.
     low, high : ndarray of shape (n_pairs,)
-        Ends of the confidence interval of each difference, by itself.
+        Ends of the (unadjusted) confidence interval of each difference.
     pvalues : ndarray of shape (n_pairs,)
         p-value of each pair, if it were the only one.
     adjusted_pvalues : ndarray of shape (n_pairs,)
@@ -162,7 +161,7 @@ def compare_calibration(
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
         depend on each other in any way, see :ref:`clusters`. None means independent rows.
     confidence_level : float, default=0.95
-        Level of the intervals, each by itself, in (0, 1).
+        Level of each interval, in (0, 1).
     random_state : int, RandomState, Generator or None, default=None
         Source of the halves of the rows.
     **options : dict

@@ -73,7 +73,8 @@ def confidence_interval(
         returns a float, or an object whose `estimate` is one, as that of
         :func:`observed_expected_ratio` is. It is given those of these arguments that it has.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights of the measure. A row keeps its weight when it is drawn or dealt out.
+        Non-negative weights of the measure. A row keeps its weight when it is resampled or assigned
+        to a half.
     pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -97,7 +98,7 @@ def confidence_interval(
         Level of the interval, in (0, 1).
     clusters : array-like of shape (n_samples,), default=None
         Name of the cluster of each row, for rows that depend on each other within clusters, such
-        as those of one patient. Whole clusters are dealt out or drawn.
+        as those of one patient. Clusters are resampled or assigned as a whole.
     n_resamples : int, default=None
         Number of pairs of halves, from 2 to 1000 and 25 by default, or of bootstrap resamples,
         from 2 to 2^24 and 1000 by default.
@@ -121,8 +122,8 @@ def confidence_interval(
     Raises
     ------
     ValueError
-        If an argument is invalid, if there is a single cluster, or if a callable returns no finite
-        float.
+        If an argument is invalid, if there is a single cluster, or if a callable does not return a
+        finite float.
     TypeError
         If the measure has no argument of the name of an option.
 
@@ -203,7 +204,7 @@ def confidence_interval(
     of their distribution.
 
     **Clusters.** The interval relies on the number of clusters, not of rows. With few of them the
-    bootstrap (below 20 or so) is too narrow; "cross-fit" takes Student's t. A single row tells
+    bootstrap (below 20 or so) is too narrow; "cross-fit" takes Student's t. A single row says
     nothing about the variation: its cross-fitted interval is [0, 1], or all numbers for signed
     measures and those of whole vectors.
 
@@ -306,7 +307,7 @@ def confidence_interval_from_summary(
         If an argument is invalid, if there are weights or soft labels, or if the summary cannot
         answer the measure.
     TypeError
-        If `summary` is no summary, or if the measure has no argument of the name of an option.
+        If `summary` is not a summary, or if the measure has no argument of the name of an option.
 
     See Also
     --------

@@ -94,7 +94,7 @@ def cox_recalibration(
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
         depend on each other in any way, see :ref:`clusters`. None means independent rows.
     confidence_level : float, default=0.95
-        Level of the intervals, each by itself, in (0, 1).
+        Level of each interval, in (0, 1).
 
     Returns
     -------
@@ -118,30 +118,30 @@ def cox_recalibration(
     -----
     The model is :math:`\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, v`, fitted by maximum
     likelihood without a penalty. The test compares twice the gain in log-likelihood over a = 0,
-    b = 1 with the chi-squared law of 2 degrees of freedom [1]_. It is the sum of two statistics of
-    1 degree each: for a = 0 while b = 1, and for b = 1 while a is free [3]_. The first asks whether
-    predictions are too high or too low as a whole, the second whether they are too extreme, or not
-    extreme enough.
+    b = 1 with the chi-squared distribution with 2 degrees of freedom [1]_. It is the sum of two
+    statistics of 1 degree each: for a = 0 while b = 1, and for b = 1 while a is free [3]_. The
+    first asks whether predictions are too high or too low as a whole, the second whether they are
+    too extreme, or not extreme enough.
 
     Each interval holds the values whose profile likelihood, maximised over the other coefficient,
     is within the quantile of 1 degree of freedom [2]_; unlike estimate plus and minus a multiple of
     the standard error, it allows for skewed likelihoods. All are approximations for many rows: with
     100 the tests at 5 % reject 5 to 6 % of calibrated samples, with 20 7 to 13 %, and with 10 16 %.
-    Only errors of this form are seen: a large p-value is no proof of calibration.
+    Only errors of this form are seen: a large p-value does not prove calibration.
 
     Where the slope is below 1, outcomes vary more than the model of calibration in the large says,
     whose slope is 1. Its interval is then made longer: the deviance is multiplied by I / V, where
     this is below 1, with the information I of the model and the mean square V of the residuals
     [4]_.
 
-    Where rows of clusters depend on each other, the likelihood is that of as many independent rows
-    as tell as much, by the variance between clusters, which the jackknife corrects for their
-    leverage [5]_; quantiles are those of Student's and of the F distribution with
-    :math:`1 / \sum_c h_c^2 - 1` degrees of freedom, :math:`h_c` the share of cluster c in the
-    information. Clusters of copies of one row give what these rows give.
+    With `clusters` the likelihood is scaled to the effective number of independent rows, from the
+    variance between clusters, which the jackknife corrects for their leverage [5]_; quantiles are
+    those of Student's and of the F distribution with :math:`1 / \sum_c h_c^2 - 1` degrees of
+    freedom, :math:`h_c` the share of cluster c in the information. Clusters of copies of one row
+    give what these rows give.
 
-    With unequal weights w the likelihood is that of as many rows of equal weight as tell as much of
-    a coefficient, :math:`\sum w \sum w u^2 / \sum w^2 u^2`, with :math:`u_i` how the coefficient
+    With unequal weights w the likelihood is scaled to the effective number of rows for a
+    coefficient, :math:`\sum w \sum w u^2 / \sum w^2 u^2`, with :math:`u_i` how the coefficient
     moves with row i: near the estimate intervals have the length of the sandwich variance [4]_. The
     test of both reads as many rows as make the score statistic chi-squared, so that it is the sum
     of the two others no longer.

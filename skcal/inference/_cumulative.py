@@ -71,7 +71,7 @@ def cumulative_calibration_test(
     Raises
     ------
     ValueError
-        If an argument is invalid, if labels are soft, or if `sample_weight` is that of
+        If an argument is invalid, if labels are soft, or if `sample_weight` comes from
         :func:`skcal.shift.at_horizon`.
 
     See Also
@@ -101,8 +101,7 @@ def cumulative_calibration_test(
     samples. :func:`calibration_test` with this statistic is exact.
 
     Where all predictions are 0 or 1 the statistic is 0 and the p-value 1, or, if one was wrong,
-    the statistic is infinite and the p-value the smallest normal float, which also stands for all
-    that are smaller.
+    the statistic is infinite and the p-value the smallest normal float, as are all smaller ones.
 
     References
     ----------

@@ -70,8 +70,8 @@ def distribution_calibration_test(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if a callable returns no finite float, is used with weights,
-        or with quantiles, which are no distribution to draw from.
+        If an argument is invalid, or if a callable does not return a finite float, is used with
+        weights, or with quantiles, which are no distribution to draw from.
 
     See Also
     --------
@@ -84,17 +84,17 @@ def distribution_calibration_test(
 
     .. math:: p = \frac{1 + \#\{T^* \ge T\}}{1 + \mathrm{n\_resamples}},
 
-    so that p is at most u with a probability of at most u, at every number of rows [1]_. The PIT of
-    a continuous distribution is uniform under the hypothesis, whatever the prediction is, and
-    uniform numbers are all that is drawn. For discrete distributions a target is drawn for each
-    row, for quantiles the interval between two of them, with the probability that the levels give
-    it; so targets must not tie with quantiles, as counts do, whose right quantiles are rejected.
-    For an ensemble the hypothesis is that the target is exchangeable with the members: a draw
-    takes one of the m + 1 numbers of each row for the target.
+    so that p is at most u with probability at most u, at every sample size [1]_. The PIT of a
+    continuous distribution is uniform under the hypothesis, whatever the prediction is, and uniform
+    numbers are all that is drawn. For discrete distributions a target is drawn for each row, for
+    quantiles the interval between two of them, with the probability that the levels give it; so
+    targets must not tie with quantiles, as counts do, whose right quantiles are rejected. For an
+    ensemble the hypothesis is that the target is exchangeable with the members: a draw takes one of
+    the m + 1 numbers of each row for the target.
 
     The PIT does not see everything: predictions that are wrong for most rows may balance. With
     :func:`skcal.metrics.distribution_kernel_calibration_error` as `statistic` this is a test of the
-    strong sense of calibration. It is no test of a model on the rows that it was fitted to.
+    strong sense of calibration. Do not test a model on the rows that it was fitted to.
 
     References
     ----------

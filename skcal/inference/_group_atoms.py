@@ -246,7 +246,7 @@ def _describe_means(sums, alpha, alternative, share=1.0):
 
 
 def _scale_weights(weights):
-    """Weights of which the largest is 1; None where all are equal."""
+    """Weights scaled to a maximum of 1; None if all are equal."""
     if weights is None or (weights == weights[0]).all():
         return None
     return weights / weights.max()

@@ -102,7 +102,7 @@ class GroupAudit(NamedTuple):
         Returns
         -------
         list
-            Names, of the group that stands out most first.
+            Names, the most significant group first.
         """
         alpha = check_number("alpha", alpha, 0, below=1)
         found = np.flatnonzero(self.adjusted_pvalues <= alpha)
@@ -175,7 +175,7 @@ def audit_groups(
 ) -> GroupAudit:
     r"""Find the groups, possibly overlapping, in which a model is miscalibrated.
 
-    The p-value of "calibrated in all groups" is exact at every number of rows, for any number of
+    The p-value of "calibrated in all groups" is exact at every sample size, for any number of
     groups and any overlap. Rows must be independent, or belong to independent `clusters`, with
     which it is approximate; and groups must be chosen without their outcomes.
 
@@ -271,19 +271,19 @@ def audit_groups(
         K = \frac{\max_k C_k - \min_k C_k}{\sqrt{\sum_{i \in g} s_i}}
 
     with the running sums :math:`C_k` of :math:`r_i` by rising predictions, :math:`C_0 = 0`: the z
-    test, the score test of Cox's model, and Kuiper's [1]_. By their asymptotic laws (normal;
-    chi-squared of 2 degrees of freedom, or 1 where all predictions are equal; the range of Brownian
-    motion) they become p-values :math:`q_g`, so that groups of all sizes compare; a one-sided
-    alternative takes one tail of the normal law. An outcome that was predicted to be impossible
-    makes :math:`q_g` smaller than any other; one that speaks against a one-sided alternative is a
-    residual like all others.
+    test, the score test of Cox's model, and Kuiper's [1]_. By their asymptotic distributions
+    (normal; chi-squared of 2 degrees of freedom, or 1 where all predictions are equal; the range of
+    Brownian motion) they become p-values :math:`q_g`, so that groups of all sizes compare; a
+    one-sided alternative takes one tail of the normal distribution. An outcome that was predicted
+    to be impossible makes :math:`q_g` smaller than any other; one that speaks against a one-sided
+    alternative is a residual like all others.
 
-    The asymptotic laws need not hold: labels are drawn from the predictions, once for all groups,
-    and the smallest :math:`q_g` is compared with the smallest of each draw,
+    The asymptotic distributions need not hold: labels are drawn from the predictions, once for all
+    groups, and the smallest :math:`q_g` is compared with the smallest of each draw,
 
     .. math:: p = \frac{1 + \#\{\min_g q_g^* \le \min_g q_g\}}{1 + \mathrm{n\_resamples}}.
 
-    "min-p" goes on without the group that stands out most, then without two, and so on (step-down
+    "min-p" continues without the most significant group, then without two, and so on (step-down
     min-p of Westfall and Young [2]_). "holm" multiplies the p-values of the groups by themselves,
     the smallest one by the number of groups.
 
@@ -317,7 +317,7 @@ def audit_groups(
     condition given there, are tested exactly by one random row of each cluster, 20 times: their
     statistics are means, and their p-values twice the means. If some groups are tested one way and
     some the other, each way has half of the level: the p-values of "min-p" are doubled. Intervals
-    count as many rows as the clusters of a group tell as much as, see
+    use the effective number of rows of the clusters in a group, see
     :class:`skcal.diagrams.ReliabilityDisplay`. Clusters may have rows in several groups.
 
     Groups whose weights are all zero are left out, and weights below 1e-150 times the largest one
@@ -443,7 +443,7 @@ def audit_groups_from_summary(
         If an argument is invalid, if there are weights or soft labels, or if there are too few
         draws for "holm".
     TypeError
-        If `summary` is no GroupedSummary.
+        If `summary` is not a GroupedSummary.
 
     See Also
     --------

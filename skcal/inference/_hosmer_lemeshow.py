@@ -120,28 +120,28 @@ def hosmer_lemeshow_test(
 
     .. math:: \sum_g \frac{n_g (\bar y_g - \bar v_g)^2}{\bar v_g (1 - \bar v_g)}
 
-    is compared with the chi-squared law of as many degrees of freedom as there are groups, or two
-    less for training data [1]_. Groups that no row falls in do not count, nor do those with a
-    mean prediction of 0 or 1: they add nothing, or infinity if one of their predictions was wrong.
-    The p-value is then the smallest normal float, which also stands for all that are smaller.
+    is compared with the chi-squared distribution with as many degrees of freedom as there are
+    groups, or two less for training data [1]_. Groups that no row falls in do not count, nor do
+    those with a mean prediction of 0 or 1: they add nothing, or infinity if one of their
+    predictions was wrong. The p-value is then the smallest normal float, as are all smaller ones.
     Without any group that counts, it is 1.
 
-    With unequal weights w means are weighted, and :math:`n_g` is the number of rows of equal weight
-    that tell as much, the sum of the weights over :math:`(1 - \bar v_g) q_1 + \bar v_g q_0`. Here
-    :math:`q_k` is :math:`\sum w^2 / \sum w` over rows of outcome k nearby, 30 or more.
+    With unequal weights w means are weighted, and :math:`n_g` is the effective number of rows, the
+    sum of the weights over :math:`(1 - \bar v_g) q_1 + \bar v_g q_0`. Here :math:`q_k` is
+    :math:`\sum w^2 / \sum w` over rows of outcome k nearby, 30 or more.
 
-    The law is an approximation that needs about five expected outcomes of each kind in a group.
-    What is expected is known, and so is the variance of each term,
-    :math:`2 + 1 / (n_g \bar v_g (1 - \bar v_g)) - 6 / n_g`: where their sum has too long a tail,
-    the test warns. With mean log odds of -4 of standard deviation 1 it rejects 10 % of samples of
-    300 rows, and 8 % of 1000. The variance is that of equal predictions, a little too large where
-    they differ within a group, as in wide groups of equal width: the test is then conservative. The
-    result depends on the number of groups and how they are cut.
+    This approximation needs about five expected outcomes of each kind in a group. What is expected
+    is known, and so is the variance of each term, :math:`2 + 1 / (n_g \bar v_g (1 - \bar v_g)) - 6
+    / n_g`: where their sum has too long a tail, the test warns. With mean log odds of -4 of
+    standard deviation 1 it rejects 10 % of samples of 300 rows, and 8 % of 1000. The variance is
+    that of equal predictions, a little too large where they differ within a group, as in wide
+    groups of equal width: the test is then conservative. The result depends on the number of groups
+    and how they are cut.
 
     With another `alternative` the statistic is :math:`\sum_g \max(z_g, 0)^2`, where :math:`z_g` is
-    the normal score of the mid-p-value of the one-sided binomial test of group g. Its law is that
-    of chi-squared with as many degrees as a coin shows heads in one throw for each group [2]_.
-    Calibrated samples of the same log odds are rejected in 2 to 5 %.
+    the normal score of the mid-p-value of the one-sided binomial test of group g. Its distribution
+    is chi-squared with a random number of degrees of freedom: the number of heads in one coin toss
+    per group [2]_. Calibrated samples of the same log odds are rejected in 2 to 5 %.
 
     References
     ----------

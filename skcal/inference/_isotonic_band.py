@@ -58,7 +58,7 @@ class IsotonicBand(NamedTuple):
         Raises
         ------
         ValueError
-            If a prediction lies outside of [0, 1] or is no number.
+            If a prediction lies outside [0, 1] or is not a number.
         """
         places = check_unit_range("y_proba", read_numbers("y_proba", y_proba)).astype(np.float64)
         before = np.searchsorted(self.prob_pred, places, side="right")
@@ -156,9 +156,9 @@ def isotonic_band(
 
     Up to 500 distinct predictions all intervals between them are used, as in [1]_, and B is their
     number. More are merged into blocks of neighbours, of at most 1/200 of the rows or one
-    distinct prediction, with predictions at most 1/200 apart, and smaller towards both tails; B
-    is the number of blocks, some hundreds. Blocks depend on the predictions alone, so that the
-    band stays exact. It is even narrower than that of all intervals.
+    distinct prediction, with predictions at most 1/200 apart, and smaller towards both tails; B is
+    the number of blocks, a few hundred. Blocks depend on the predictions alone, so that the band
+    stays exact. It is even narrower than that of all intervals.
 
     There are no weights: the bounds are those of rows that count once. Repeat rows that stand for
     several.

@@ -74,7 +74,7 @@ def kernel_calibration_test(
     method : {"bootstrap", "block", "distribution-free"}, default="bootstrap"
         "bootstrap" resamples the estimate from all pairs of rows and is the most powerful;
         "block" takes the mean over blocks of rows for normal; "distribution-free" bounds the
-        p-value at every number of rows, with little power.
+        p-value at every sample size, with little power.
     pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -130,8 +130,8 @@ def kernel_calibration_test(
     \max_{ab} (L_{aa} + L_{bb} - 2 L_{ab})` (2 for the white kernel on labels) [1]_ [2]_:
 
     - "distribution-free": :math:`p = \exp(-\lfloor n/2 \rfloor (\max(T, 0) / B)^2 / 2)`
-      (unbiased) or :math:`\exp(-\max(0, \sqrt{n T / B} - 1)^2 / 2)` (biased); at every n, p is
-      at most u with a probability of at most u. The statistic is T.
+      (unbiased) or :math:`\exp(-\max(0, \sqrt{n T / B} - 1)^2 / 2)` (biased); at every n, p is at
+      most u with probability at most u. The statistic is T.
     - "block": the statistic is the mean of the unbiased estimates of all blocks over its standard
       error; p is the upper tail of the normal distribution. Larger blocks have more power, but
       the normal approximation needs many blocks, with events in most of them: samples of a rare
@@ -389,7 +389,7 @@ def mean_embedding_test(
     :math:`\bar f` and covariance S, the statistic :math:`n \bar f^\top S^{-1} \bar f` is about
     chi-squared with m degrees of freedom for a calibrated model [1]_. The p-value is that of
     Hotelling's F distribution, which has the same limit and is nearer at a finite n. The
-    approximation needs some hundred rows for each test point, and of a rare label some dozens of
+    approximation needs a few hundred rows for each test point, and of a rare label a few dozen
     events near it: without an event S is that of the predictions alone, and p-values next to 0 say
     nothing. With ten rows, a test at 5 % rejects a calibrated model in up to a quarter of samples.
     Points close to each other need more: ten random ones between two classes reject in 25 % of

@@ -89,11 +89,10 @@ def observed_expected_ratio(
     samples for a level of 95 %, Wilson's score interval in 92 %, and this one in 98 %; where 20
     are expected in 2000 rows, in 94.5, 94.5 and 95.8 %.
 
-    With unequal weights w sums are weighted, and n is the number of rows of equal weight that tell
-    as much [3]_, the least of: :math:`\sum w \sum w r^2 / \sum w^2 r^2` with the residuals
-    :math:`r_i = y_i - (O/E) v_i`, and the sum of the weights over :math:`(1 - p) q_1 + p q_0`,
-    where :math:`q_k` is :math:`\sum w^2 / \sum w` over rows of outcome k, and p the mean outcome
-    or the mean prediction.
+    With unequal weights w sums are weighted, and n is the effective number of rows [3]_, the
+    smallest of: :math:`\sum w \sum w r^2 / \sum w^2 r^2` with the residuals :math:`r_i = y_i -
+    (O/E) v_i`, and the sum of the weights over :math:`(1 - p) q_1 + p q_0`, where :math:`q_k` is
+    :math:`\sum w^2 / \sum w` over rows of outcome k, and p the mean outcome or the mean prediction.
 
     Where rows of clusters depend on each other, the first of these numbers is
     :math:`\sum w \sum w r^2 / \sum_c (\sum_{i \in c} w_i r_i / (1 - h_c))^2`, with the share

@@ -103,7 +103,7 @@ def pooled_cox_recalibration(
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
     confidence_level : float, default=0.95
-        Level of the intervals, each by itself, in (0, 1).
+        Level of each interval, in (0, 1).
 
     Returns
     -------

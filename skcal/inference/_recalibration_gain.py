@@ -56,7 +56,7 @@ class RecalibrationGain(NamedTuple):
         Approximate lower bound of the calibration error of the score, from a normal distribution;
         not negative.
     certified_low : float
-        Lower bound of the same that holds at every number of rows; not negative.
+        Lower bound of the same that holds at every sample size; not negative.
     refinement : float
         Cross-fitted mean loss after recalibration.
     loss : str
@@ -181,17 +181,16 @@ def recalibration_gain(
 
     **The certified bound** needs independent rows, or clusters, of one population, and nothing
     else; it is valid with any number of rows, any model and any recalibrator. Rows are put into
-    random order, and blocks of them, each 1.4 times as far as the last, are mapped by recalibrators
-    that were fitted on the rows before the block. Given these, the gains :math:`d_t` of the block
-    have a mean of at most C. Bets that C is above m multiply a capital by
-    :math:`1 + x_t (d_t - m)`, with :math:`x_t` chosen by the earlier rows; where :math:`m \ge C`
-    the capital exceeds :math:`1 / \alpha` at any time with a probability of at most :math:`\alpha`.
-    The bound is the largest m at which it does [2]_. Three players share the capital. They move
-    1/4, 1/2 and all of the way from f to g(f), which are maps of f too: errors that hardly stand
-    out from none show on the first steps, large ones on the whole way. Maps are drawn back so that
-    no loss grows by more than 1/2 (1 for more than two classes, log 4 for the log loss, where g
-    also keeps 1/20 of f). The first 30 rows see no bets. The bound is cautious: with few rows it is
-    mostly 0.
+    random order and divided into blocks, each ending 1.4 times as far as the last. Each block is
+    mapped by recalibrators fitted on the rows before it. Given these, the gains :math:`d_t` of the
+    block have a mean of at most C. Bets that C is above m multiply a capital by :math:`1 + x_t (d_t
+    - m)`, with :math:`x_t` chosen by the earlier rows; where :math:`m \ge C` the capital exceeds
+    :math:`1 / \alpha` at any time with a probability of at most :math:`\alpha`. The bound is the
+    largest m at which it does [2]_. Three players share the capital. They move 1/4, 1/2 and all of
+    the way from f to g(f), which are maps of f too: errors that hardly stand out from none show on
+    the first steps, large ones on the whole way. Maps are drawn back so that no loss grows by more
+    than 1/2 (1 for more than two classes, log 4 for the log loss, where g also keeps 1/20 of f).
+    The first 30 rows see no bets. The bound is cautious: with few rows it is mostly 0.
 
     The log loss of a label of predicted probability 0 is infinite, and so is C if it can occur: one
     such row makes both bounds infinite, and the gain too, unless the loss after recalibration is

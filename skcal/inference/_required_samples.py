@@ -116,7 +116,7 @@ def required_samples(
     effect : dict, callable or array-like of shape (n_samples,)
         The error that is to be found: a dict of ``"slope"``, ``"intercept"`` or both, for true log
         odds of intercept + slope * log odds of the prediction, or the true probabilities in [0, 1],
-        as an array or as a function of an array of predictions. A slope alone leaves the mean
+        as an array or as a function of an array of predictions. A slope alone keeps the mean
         prediction right; below 1, predictions are too extreme. An intercept alone shifts all log
         odds; above 0, predictions are too low.
     power : float, default=0.8
@@ -130,8 +130,8 @@ def required_samples(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights: how often rows like this one come in the population.
     design_effect : float, default=1.0
-        How many rows tell as much as one independent row, above 0. For clusters of m rows whose
-        residuals have the correlation r it is 1 + (m - 1) r; that of a pilot is found by
+        Number of rows that carry the information of one independent row, above 0. For clusters of m
+        rows whose residuals have the correlation r it is 1 + (m - 1) r; that of a pilot is found by
         :func:`skcal.report.calibration_report` with ``clusters=``.
     n_resamples : int, default=2000
         Number of simulated studies, at most 2^24, for each number of rows that is tried.
@@ -175,9 +175,9 @@ def required_samples(
     numbers throughout, until the power exceeds the goal by less than its standard error. With 2000
     studies that is about .01, which is 3 % of the rows.
 
-    The likelihood-ratio statistic of Cox's model has approximately a noncentral chi-squared law of
-    2 degrees of freedom [1]_. Its noncentrality is :math:`2 n g`, where g is what the best
-    recalibration :math:`a + b\, \mathrm{logit}\, v` takes off the expected log loss. With
+    The likelihood-ratio statistic of Cox's model has approximately a noncentral chi-squared
+    distribution with 2 degrees of freedom [1]_. Its noncentrality is :math:`2 n g`, where g is what
+    the best recalibration :math:`a + b\, \mathrm{logit}\, v` takes off the expected log loss. With
     :math:`\lambda` the noncentrality at which the test has the power,
 
     .. math:: n = \lceil \lambda / (2 g) \rceil.
@@ -279,8 +279,8 @@ def required_samples_for_width(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights: how often rows like this one come in the population.
     design_effect : float, default=1.0
-        How many rows tell as much as one independent row, above 0. For clusters of m rows whose
-        residuals have the correlation r it is 1 + (m - 1) r; that of a pilot is found by
+        Number of rows that carry the information of one independent row, above 0. For clusters of m
+        rows whose residuals have the correlation r it is 1 + (m - 1) r; that of a pilot is found by
         :func:`skcal.report.calibration_report` with ``clusters=``.
 
     Returns
@@ -301,8 +301,8 @@ def required_samples_for_width(
 
     Notes
     -----
-    The rows are those of normal theory [1]_, with the predictions themselves in place of a law for
-    them. With the log odds x of a prediction, the probability p of the recalibration
+    The rows are those of normal theory [1]_, with the predictions themselves instead of an assumed
+    distribution. With the log odds x of a prediction, the probability p of the recalibration
     :math:`a + b x` that is best for the true probabilities, and the information of a row
 
     .. math:: I_a = \mathbb{E}[p (1 - p)], \quad I_{ab} = \mathbb{E}[x p (1 - p)], \quad
@@ -315,10 +315,10 @@ def required_samples_for_width(
     - :math:`(1 - \phi) / (n \phi)` for the logarithm of the ratio of observed to expected, with
       the true frequency :math:`\phi` of positive labels.
 
-    The interval is the estimate plus and minus a quantile of the normal law times the standard
-    error; for the ratio it is so on the scale of logarithms, so that the interval around a ratio R
-    has the length :math:`2 R \sinh(z\, \mathrm{SE})`. The exact interval of Clopper and Pearson is
-    longer by 2 or 3 %. About half of all studies have a longer interval than expected.
+    The interval is the estimate plus and minus a quantile of the normal distribution times the
+    standard error; for the ratio it is so on the scale of logarithms, so that the interval around a
+    ratio R has the length :math:`2 R \sinh(z\, \mathrm{SE})`. The exact interval of Clopper and
+    Pearson is longer by 2 or 3 %. About half of all studies have a longer interval than expected.
 
     References
     ----------

@@ -69,7 +69,7 @@ def spiegelhalter_test(
     Raises
     ------
     ValueError
-        If an argument is invalid, if labels are soft, or if `sample_weight` is that of
+        If an argument is invalid, if labels are soft, or if `sample_weight` comes from
         :func:`skcal.shift.at_horizon`.
 
     See Also
@@ -88,19 +88,19 @@ def spiegelhalter_test(
     Rare events need many rows: at 1 % the test rejects 1.7 % of calibrated samples that expect two
     events, and every sample with an event where a tenth of one is expected. There use
     :func:`calibration_test`. Predictions of 1/2 count for nothing, and errors that do not change
-    the expected Brier score are not detected: a large p-value is no proof of calibration.
+    the expected Brier score are not detected: a large p-value does not prove calibration.
 
     Where all predictions are 0, 1/2 or 1, nothing is left to chance: z is 0 and the p-value 1, or,
-    if a prediction of 0 or 1 was wrong, z is infinite and the p-value the smallest normal float,
-    which also stands for all that are smaller. Such an outcome refutes calibration, with or
-    without a test; next to other predictions it enters z as any other row.
+    if a prediction of 0 or 1 was wrong, z is infinite and the p-value the smallest normal float, as
+    are all smaller ones. Such an outcome refutes calibration, with or without a test; next to other
+    predictions it enters z as any other row.
 
     Where rows of clusters depend on each other, z is divided by the root of the design effect
 
     .. math:: D = \frac{\sum_c \left( \sum_{i \in c} u_i \right)^2}{\sum_i u_i^2}, \qquad
               u_i = w_i (y_i - v_i)(1 - 2 v_i),
 
-    and compared with Student's law of :math:`1 / \sum_c h_c^2 - 1` degrees of freedom,
+    and compared with Student's distribution with :math:`1 / \sum_c h_c^2 - 1` degrees of freedom,
     :math:`h_c` the share of cluster c in the variance above. A ratio of variances is stable where
     few clusters have events, unlike the variance of clusters itself.
 

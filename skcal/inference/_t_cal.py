@@ -32,7 +32,7 @@ def t_cal_test(
     r"""T-Cal test of calibration: debiased squared errors on 2, 4, 8, ... bins at once.
 
     Few bins find errors that are small and wide, many bins those that are large and narrow. The
-    test adapts to either, and is exact at every number of rows. Rows must be independent, see
+    test adapts to either, and is exact at every sample size. Rows must be independent, see
     :ref:`without-clusters`.
 
     Parameters
@@ -75,7 +75,7 @@ def t_cal_test(
     Raises
     ------
     ValueError
-        If an argument is invalid, if labels are soft, or if `sample_weight` is that of
+        If an argument is invalid, if labels are soft, or if `sample_weight` comes from
         :func:`skcal.shift.at_horizon`.
 
     See Also

@@ -21,7 +21,7 @@ class TestResult(NamedTuple):
     estimate : float
         Estimate of the calibration error that the statistic is built on, or one that goes with it.
     worst_group : label or None
-        Group that stands out most, of a test that compares groups; None for all others.
+        Most significant group, for a test that compares groups; None for all others.
     null_mean : float or None
         Mean of the statistic under the hypothesis, what it shows by chance: over the draws, or
         their expected value where it is known. None for tests that draw nothing.

@@ -111,8 +111,8 @@ def integrated_calibration_index(
     The index of a sample of a calibrated model is not 0, and is smaller with more rows. "local" is
     the default because it is nearest to the truth for calibrated models, and no worse than the
     others by more than 4 thousandths for models that are over-confident, shifted, of rare events,
-    with hard zeros or with many ties, see :ref:`calibration-curves`. It does not see waves that
-    are short beside its windows; "spline" and "smooth" see more of them.
+    with hard zeros or with many ties, see :ref:`calibration-curves`. It does not detect waves that
+    are short compared with its windows; "spline" and "smooth" see more of them.
 
     References
     ----------

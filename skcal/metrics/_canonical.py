@@ -99,7 +99,7 @@ def canonical_calibration_error(
     the class frequencies given the predictions [1]_.
 
     Uniform bins are closed on the right, the first one on both sides; empty ones count for
-    nothing. Each component is binned by itself, also the second one of a binary problem: there a
+    nothing. Each component is binned separately, even the second one of a binary problem: there a
     prediction on an inner edge, such as 0.5 if `n_bins` is even, shares a bin with those below it
     by one component and with those above it by the other, so it gets a cell of its own.
 

@@ -256,7 +256,7 @@ def surrogate_interval_calibration_error(
 
     With dCE the distance from calibration, :math:`\mathrm{dCE} \le \mathrm{intCE} \le
     \mathrm{SintCE} \le 6 \sqrt{\mathrm{dCE}}` [1]_. The infimum is exact: RintCE does not
-    decrease with k, so that the search ends as soon as it alone exceeds the best value, and its
+    decrease with k, so the search ends as soon as RintCE alone exceeds the best value, and its
     limit is the sum of the residuals' sizes at the distinct predictions. (The experiments of [1]_
     stop at k = 8 and draw the shifts at random.)
 

@@ -80,7 +80,7 @@ def probability_integral_transform(
       are below the target, to the share of those up to it. It is uniform if the target is
       exchangeable with the members, the hypothesis of the rank histogram;
     - of quantiles from the level of the last one below the target, or 0, to that of the first
-      one above, or 1; if it equals quantiles, between their levels. Levels do not tell how
+      one above, or 1; if it equals quantiles, between their levels. The levels do not say how
       probable such a tie is: of counts even right quantiles have an error.
 
     References
@@ -205,8 +205,8 @@ def pit_calibration_error(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
     norm : {1, 2, numpy.inf}, default=1
-        Exponent q of the distance: 1 is that of Wasserstein, 2 the root of that of Cramer and von
-        Mises, infinity that of Kolmogorov and Smirnov.
+        Exponent q of the distance: 1 is the Wasserstein distance, 2 the root of the Cramer-von
+        Mises distance, infinity the Kolmogorov-Smirnov distance.
     randomized : bool, default=False
         What is done where the PIT of a row is known as an interval, see
         :func:`probability_integral_transform`: draw from it, or spread the row over it evenly,

@@ -125,8 +125,8 @@ def continuous_ranked_probability_score(
     ones such as quantiles.
 
     A member that is NaN is missing, and the row is scored by the others, as an ensemble with fewer
-    members; a row without any is an error. Prefer the fair score if the numbers of members differ,
-    and do not expect to be told if members are missing because of what they would have predicted.
+    members; a row without any is an error. Prefer the fair score if the numbers of members differ.
+    There is no warning if members are missing because of what they would have predicted.
 
     References
     ----------

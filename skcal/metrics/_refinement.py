@@ -85,8 +85,8 @@ def log_loss_refinement(
 
     Folds are drawn at random, but are the same at every call, and do not depend on the order of the
     rows. They hold whole clusters: a map that has seen a row of a patient knows something of the
-    others, and would leave less loss than it does for new patients. Where the other folds hold a
-    single class, from which nothing can be learned, probabilities stay as they are.
+    others, and would leave less loss than it does for new patients. If the other folds hold a
+    single class, nothing can be learned and probabilities stay unchanged.
 
     References
     ----------

@@ -156,7 +156,7 @@ def area_under_risk_coverage_curve(
 ) -> float:
     r"""Area under the risk-coverage curve (AURC), its excess (E-AURC), or the generalized AUGRC.
 
-    It tells how well predictions rank rows by their losses, and how large these are: not whether
+    It measures how well predictions rank rows by their losses, and how large these are: not whether
     the probabilities are right.
 
     Parameters

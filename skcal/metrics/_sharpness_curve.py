@@ -131,7 +131,7 @@ def calibration_sharpness_curve(
     farther from :math:`\hat\eta(t)` than the mean of the predictions around it does, as at the
     edge of the predictions and beyond, where the density is small.
 
-    A row of infinite divergence makes g infinite as far as the kernel reaches, 38 bandwidths
+    A row with infinite divergence makes g infinite within the reach of the kernel, 38 bandwidths
     with the Gaussian, whose values underflow beyond. The log divergence of 0 or 1 from a mean
     outcome in between is infinite as well: at the ends of the grid g is then minus infinity, or
     infinite where the mean divergence is so too, as in the limit from within.

@@ -245,7 +245,7 @@ def smooth_ece_curve(
     are few predictions, as would bins that are drawn at their centres and not at their mean
     prediction.
 
-    Far from all predictions both means are those of the nearest ones; the density tells where that
+    Far from all predictions both means are those of the nearest ones; the density shows where that
     is. On the scale of logits the kernel is the plain Gaussian, not reflected; x and y are means of
     probabilities there, too.
 

@@ -58,8 +58,8 @@ def squared_kernel_calibration_error(
         Kernel on predictions: exp(-TV(p, p') / h) with the total variation distance, half the sum
         of absolute differences; exp(-\|p - p'\| / h); or exp(-\|p - p'\|^2 / (2 h^2)). A function
         of two arrays of rows returns the matrix of kernel values between them, such as
-        :func:`sklearn.metrics.pairwise.laplacian_kernel`. It is called for some hundred rows at
-        a time and should be positive definite.
+        :func:`sklearn.metrics.pairwise.laplacian_kernel`. It is called with a few hundred rows at a
+        time and should be positive definite.
     bandwidth : float or "median", default=1.0
         Scale h >= 1e-5 of the kernel, or the median distance between two different rows of
         `y_proba`; see Notes. Not used by a callable.

@@ -226,8 +226,8 @@ class CalibrationMonitor:
     been predicted, so that no expert can use that either; there is one for each memory ("shift"),
     and `n_bins` has no effect. Rows must not come sorted by their predictions, except within a
     batch that is not "rows", where the mean of the probabilities is to be at most v. The change
-    point is where an expert began to bet, some hundred rows late if fewer errors than promised came
-    before.
+    point is where an expert began to bet, a few hundred rows late if fewer errors than promised
+    came before.
 
     **Late labels.** With a lag of h, every h-th row is a stream of its own, `e_value_` is the mean
     of the h streams' evidence, and `pvalue_` the harmonic mean of their p-values times

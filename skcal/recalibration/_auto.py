@@ -66,8 +66,8 @@ class AutoRecalibration(BaseRecalibrator):
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
     cv : int, cross-validation generator or iterable, default=5
-        A number of folds, 2 or more: rows are then dealt at random, but always alike for the same
-        rows in whatever order. Or splits as in scikit-learn; None takes 5 folds.
+        A number of folds, 2 or more: rows are then assigned at random, but always the same way for
+        the same rows in any order. Or splits as in scikit-learn; None takes 5 folds.
     prior_rows : float, default=5.0
         Number of rows that the scores themselves are taken to have explained before, at least
         1e-6; the recalibrators share 1. A larger one needs more evidence to change the scores.
@@ -111,8 +111,8 @@ class AutoRecalibration(BaseRecalibrator):
     Warns
     -----
     UserWarning
-        If recalibrators of a list cannot be fitted, which are then left out, or if there are too
-        few rows to learn from, with which the scores are left as they are.
+        If recalibrators of a list cannot be fitted and are left out, or if there are too few rows
+        to learn from and the scores are left unchanged.
 
     See Also
     --------
@@ -138,9 +138,9 @@ class AutoRecalibration(BaseRecalibrator):
     from a weak one: a hundredth of a score of .5 is as much as an event of .5 %. Weights of
     recalibrators below 0.0001 become 0. Each remaining recalibrator is fitted again, on all rows.
 
-    Rows that are all right do not tell how often others will be wrong. So the scores get the weight
-    for which the mixture gives :math:`\sum_i \omega_i (1 - p(y_i \mid x_i)) \ge 1`, one error among
-    the held-out rows, or as many as the scores expect if these are fewer.
+    If all rows are right, they do not show how often others will be wrong. So the scores get the
+    weight for which the mixture gives :math:`\sum_i \omega_i (1 - p(y_i \mid x_i)) \ge 1`, one
+    error among the held-out rows, or as many as the scores expect if these are fewer.
 
     The mixture then gets an intercept for each class, so that it predicts as many rows of each
     class as there are: those of largest likelihood, times :math:`\max(0, 1 - c / D)` [3]_. Here D
@@ -151,12 +151,12 @@ class AutoRecalibration(BaseRecalibrator):
     or more classes has none, because they change the order of the classes.
 
     Where y misses a class of `classes`, the mixture is that of the others, as if one of them had to
-    come true; the probability of the class stays as it is, and the others share the rest. With
+    come true; the probability of the class stays unchanged, and the others share the rest. With
     `monotone`, what is learned of the others is applied to it. `fit` warns.
 
     Copies of a row are in one fold, so that k copies are like one row of weight k. Different rows
-    of equal scores, such as those of a leaf of a tree, are dealt one by one. Which of the two they
-    are is judged by their outcomes, which agree among copies.
+    with equal scores, such as those in a leaf of a tree, are assigned to folds one by one. Which of
+    the two they are is judged by their outcomes, which agree among copies.
 
     With metadata routing `groups` reach the splitter, ``cv=GroupKFold()``.
 

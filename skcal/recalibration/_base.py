@@ -103,11 +103,11 @@ class BaseRecalibrator(
     ``array_api_dispatch``; otherwise X must then be read by NumPy.
 
     If y misses classes of the columns, ``_fit`` and ``_recalibrate`` see only the classes in y, as
-    if one of them had to come true; `classes_` are then those, too. The probabilities of the others
-    stay as they are, and those of these share the rest. ``_if_unseen`` may be other than "keep":
-    "share" for a map of all classes, of which ``_recalibrate`` sees all columns, and "apply" where
-    ``_fit`` does so, too. Where y holds a single class, scores stay as they are, unless "own" says
-    that the subclass looks to all of this itself.
+    if one of them had to come true; `classes_` are then those, too. The probabilities of the other
+    classes stay unchanged, and the classes in y share the rest. ``_if_unseen`` may be other than
+    "keep": "share" for a map of all classes, whose ``_recalibrate`` sees all columns, and "apply"
+    where ``_fit`` does so, too. If y holds a single class, scores stay unchanged, unless "own" says
+    that the subclass handles all of this itself.
 
     Weights count rows. Where their sum is less than their effective number of rows,
     :math:`n = (\sum w)^2 / \sum w^2`, as that of shares is, ``_fit`` gets them scaled to the sum n.
@@ -299,7 +299,7 @@ class BaseRecalibrator(
             If the recalibrator is not fitted.
         TypeError
             If a parameter or a fitted attribute cannot be written: a RandomState, a splitter, an
-            estimator that is no recalibrator of skcal.
+            estimator that is not a recalibrator of skcal.
         """
         check_is_fitted(self)
         return pack_recalibrator(self)

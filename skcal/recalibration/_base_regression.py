@@ -83,8 +83,8 @@ class RegressionRecalibrator(
         y : array-like of shape (n_samples,)
             Targets, real numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights, read as counts: a row of weight 2 stands for two rows, one of
-            weight zero for none.
+            Non-negative weights, read as counts: a row of weight 2 counts as two rows, a row of
+            weight zero as none.
 
         Returns
         -------
@@ -290,8 +290,8 @@ class LocationScaleRecalibrator(DistributionRecalibrator):
     """Base class of recalibrators that put one standardized distribution in place of the normal.
 
     A subclass defines ``_family()``, a distribution of SciPy, and the scale by which predicted
-    standard deviations are multiplied, ``_scale()``: the repaired distribution of a row is that of
-    mean + scale * std * Z.
+    standard deviations are multiplied, ``_scale()``: the repaired distribution of a row is the
+    distribution of mean + scale * std * Z.
     """
 
     def predict_distribution(self, X: ArrayLike) -> Any:

@@ -89,10 +89,9 @@ class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseE
     `RecalibratedClassifierCV` leaves them out of the recalibration instead.
 
     A sampler of imbalanced-learn belongs inside, in the pipeline that is `estimator`: it then
-    resamples the training rows of each fold alone. Where it stands before this step, the
-    recalibrator learns from resampled rows, in which the classes have other shares than in new
-    ones, and copies of a row are on both sides of a split. This step cannot detect that. See
-    :ref:`resampled-classes`.
+    resamples only the training rows of each fold. If it comes before this step, the recalibrator
+    learns from resampled rows, whose class frequencies differ from those of new rows, and copies of
+    a row are on both sides of a split. This step cannot detect that. See :ref:`resampled-classes`.
 
     Examples
     --------

@@ -61,8 +61,7 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     such distributions they have the least mean CRPS on the fitted rows, and the least loss of all
     quantiles and of all probabilities of exceeding a threshold as well. Between two
     predictors the distribution functions are interpolated linearly, and beyond the outermost ones
-    they are those of the outermost. Predicted distributions have the values of the fitted targets
-    alone.
+    they are those of the outermost. Predicted distributions are supported on the fitted targets.
 
     A fit takes time proportional to the number of distinct predictions times that of distinct
     targets; 10,000 rows take about a second. What is kept are the blocks on which probabilities are

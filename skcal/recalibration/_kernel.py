@@ -82,7 +82,7 @@ class KernelRecalibration(SummaryFitMixin, OneVsRestRecalibrator):
     divided by their sums.
 
     The curve is kept at knots, is straight between them and level beyond. Where rounding yields 0
-    or 1, the nearest number inside is returned. There are some ten knots in a bandwidth, more
+    or 1, the nearest number inside is returned. There are about ten knots in a bandwidth, more
     where it is steep. The error is at most 4e-4: an interval is halved until its length times the
     difference between the slopes of the curve at its ends and that of the chord is below, which
     bounds the error where the curvature changes sign once at most. More than 16384 distinct

@@ -66,7 +66,7 @@ class MatrixScaling(AffineRecalibrator):
     .. math:: \text{mean log loss} + \text{ridge} \, \lVert W - 1 \rVert_F^2,
 
     which is convex. Logits are only known up to a constant in each row: z are the logits minus
-    their mean. A large ridge leaves the logits as they are, up to the shifts.
+    their mean. A large ridge leaves the logits unchanged, up to the shifts.
 
     Logits z are X, or the logarithms of its probabilities, after raising those below `min_proba_`
     to it. If rounding yields 0 or 1, the nearest number inside is returned.

@@ -48,8 +48,8 @@ class MeanReplacement(BaseRecalibrator):
     The class with the largest score, the first of several, gets the probability
     :math:`\hat{a}`, the accuracy, and each of the K - 1 others :math:`(1 - \hat{a}) / (K - 1)`
     [1]_; so too for two classes. Calibration errors of the confidence (ECE, SmoothECE)
-    get better, log loss and Brier score usually worse: report a proper score beside a
-    calibration error.
+    get better, log loss and Brier score usually worse: report a proper score next to a calibration
+    error.
 
     With an accuracy of 1 / K or less the predicted class would not stay the most probable one.
     `fit` then warns, and `accuracy_` is 1 / K and a millionth of it. An accuracy of 1

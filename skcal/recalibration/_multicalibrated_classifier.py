@@ -148,7 +148,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
 
     Examples
     --------
-    The classifier reads the income alone, and does not know that those of the north are late more
+    The classifier uses only the income, and does not know that people in the north are late more
     often.
 
     >>> import numpy as np
@@ -311,5 +311,5 @@ def _read_table(X):
         return csc_array(X)
     if list_column_names(X) is not None or hasattr(X, "iloc"):
         return X
-    # Listed rows may hold texts beside numbers, of which NumPy would make texts.
+    # Lists may mix text and numbers, which NumPy would turn into text.
     return np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)

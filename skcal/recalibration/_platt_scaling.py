@@ -82,7 +82,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     See Also
     --------
     TemperatureScaling : No shift; keeps the order of the classes.
-    BetaCalibration : One more parameter, for maps that are no sigmoids.
+    BetaCalibration : One more parameter, for maps that are not sigmoid.
     skcal.shift.PriorShift : Bayes' rule for other base rates, which does not make them the means.
 
     Notes

@@ -39,7 +39,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
         Whether maps must not decrease with the score.
     penalty : float, default=1e-4
         Weight of the squared distance of the map from the identity, next to the mean log loss.
-        Not negative. A large one leaves probabilities as they are.
+        Not negative. A large one leaves probabilities unchanged.
     target_smoothing : bool, default=True
         Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
         read weights as counts of rows.

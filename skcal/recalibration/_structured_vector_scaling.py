@@ -61,7 +61,7 @@ class StructuredVectorScaling(StructuredRecalibrator):
     --------
     TemperatureScaling : The first step alone.
     VectorScaling : One step, no penalties.
-    StructuredMatrixScaling : A full matrix, for up to some hundred classes.
+    StructuredMatrixScaling : A full matrix, for up to a few hundred classes.
 
     Notes
     -----

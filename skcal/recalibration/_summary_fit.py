@@ -52,7 +52,7 @@ class SummaryFitMixin:
         Raises
         ------
         TypeError
-            If `summary` is no summary.
+            If `summary` is not a summary.
         ValueError
             If the summary is empty, if its reduction does not keep what the recalibrator reads,
             or if its labels and `classes` do not agree.
@@ -62,11 +62,11 @@ class SummaryFitMixin:
         The fit is that of `fit` for the same rows, with every prediction moved to the mean of its
         cell, by at most the width 1 / `n_cells` of a cell. Predictions that are alone in their
         cells, such as all that are rounded to four decimals at the default size, stay where they
-        are, and the fit differs by rounding alone. A summary keeps each of more than two classes by
+        are, and the fit differs only by rounding. A summary keeps each of more than two classes by
         itself, so that `intercepts_` are 0. Logits change without limit inside the first and the
-        last cell: methods that read logits, such as a temperature, need most predictions to be
-        many cells away from 0 and 1. Weights are taken as they are, whatever their sum: a summary
-        does not keep their squares.
+        last cell: methods that read logits, such as a temperature, need most predictions to be many
+        cells away from 0 and 1. Weights are used unscaled, whatever their sum: a summary does not
+        keep their squares.
 
         Examples
         --------

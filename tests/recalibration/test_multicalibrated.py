@@ -594,7 +594,7 @@ NO_LIST = "features must be None or a list of names or numbers of columns, at le
         (
             pairwise_distances(WIDE),
             {"estimator": KNeighborsClassifier(metric="precomputed")},
-            "estimator must take features, of which groups are made; got one that takes pairwise X",
+            "estimator must take features, which define the groups; got one that takes pairwise X",
         ),
     ],
 )

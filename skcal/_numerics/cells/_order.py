@@ -1,8 +1,8 @@
 """Rows in the order of their predictions, by one sort of integers in place.
 
-Floats in [0, 1] have the order of the integers that are their bits, of which the two highest are
-zero. That leaves room for an outcome below them or, in place of the last digits, for the number
-of the row.
+Floats in [0, 1] are ordered like the integers with the same bits, and the two highest bits are
+zero. That leaves room for an outcome below them or, in place of the last digits, for the number of
+the row.
 """
 
 import numpy as np

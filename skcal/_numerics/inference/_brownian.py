@@ -13,8 +13,8 @@ _TERMS = np.arange(8)
 def exceed_maximum(level):
     """P(max |W| >= x) for Brownian motion W on [0, 1], at any x >= 0, infinity included.
 
-    With the upper tail Q of the normal law it is 4 sum_{k>=1} (-1)^(k-1) Q((2k-1) x), and also
-    1 - 4/pi sum_{k>=0} (-1)^k / (2k+1) exp(-(2k+1)^2 pi^2 / (8 x^2)).
+    With the upper tail Q of the normal distribution it is 4 sum_{k>=1} (-1)^(k-1) Q((2k-1) x), and
+    also 1 - 4/pi sum_{k>=0} (-1)^k / (2k+1) exp(-(2k+1)^2 pi^2 / (8 x^2)).
     """
     odd, sign = 2 * _TERMS + 1, (-1.0) ** _TERMS
 
@@ -30,10 +30,10 @@ def exceed_maximum(level):
 def exceed_range(level):
     """P(max W - min W >= x) for Brownian motion W on [0, 1], at any x >= 0, infinity included.
 
-    With the upper tail Q of the normal law it is 8 sum_{k>=1} (-1)^(k-1) k Q(k x), and also
-    1 - 8 sum_{k odd} (1 / (k^2 pi^2) + 1 / x^2) exp(-k^2 pi^2 / (2 x^2)). The first is the integral
-    of the density of Feller (1951), :doi:`10.1214/aoms/1177729589`; the second follows from the
-    probability to stay in an interval of length x.
+    With the upper tail Q of the normal distribution it is 8 sum_{k>=1} (-1)^(k-1) k Q(k x), and
+    also 1 - 8 sum_{k odd} (1 / (k^2 pi^2) + 1 / x^2) exp(-k^2 pi^2 / (2 x^2)). The first is the
+    integral of the density of Feller (1951), :doi:`10.1214/aoms/1177729589`; the second follows
+    from the probability to stay in an interval of length x.
     """
     number, odd = _TERMS + 1, (2 * _TERMS + 1) * np.pi
 

@@ -86,7 +86,7 @@ def cumulate_in_clusters(values, member):
 
 
 def find_betting_pvalues(stakes, limit, places=slice(None)):
-    """The same for losses in [0, 1], and for clusters of rows; valid at every number of rows."""
+    """The same for losses in [0, 1], and for clusters of rows; valid at every sample size."""
     last = stakes.last[places]
     gains, before = limit - stakes.losses, None
     if stakes.n_before is not None:

@@ -72,8 +72,8 @@ def search_size(find_power, power, alpha, start, largest, slack):
     The power may exceed the wanted one by `slack`. Otherwise the search ends where 2 % fewer rows,
     or one row fewer, give too little power.
 
-    Quantiles of the normal law at the powers are interpolated over the root of the number of rows,
-    of which they are about linear functions; no rows have the power alpha.
+    Quantiles of the normal distribution at the powers are interpolated over the root of the number
+    of rows, in which they are nearly linear; no rows have the power alpha.
     """
     low, high, n_rows = (0, alpha), None, min(start, largest)
     while True:

@@ -146,8 +146,8 @@ def find_upper_values(weight, positive):
 def _find_stretches(weight, positive):
     """Stretches of scores with outcome 0 alone, and single scores with both outcomes.
 
-    Returns the numbers of cumulative sums at both ends, of which the first stretch ends at 0,
-    before all scores; and the corners, those ends that no outcome 0 follows immediately.
+    Returns the numbers of cumulative sums at both ends (the first stretch ends at 0, before all
+    scores); and the corners, those ends that no outcome 0 follows immediately.
     """
     is_zero, is_one = positive == 0, positive == weight
     opens = np.append(True, ~(is_zero[1:] & is_zero[:-1] | is_one[1:] & is_one[:-1]))

@@ -12,9 +12,9 @@ _TINY = 1e-100
 def shift_probabilities(proba, old, new):
     """Probabilities where classes have the rates `new` in place of `old`, rows divided by sums.
 
-    Probabilities of 0 and 1 stay as they are. So do rows of classes whose new rate is 0 alone: they
-    have no limit as these rates vanish, but for those that are sure. Where an old rate is 0, the
-    new one is 0, too.
+    Probabilities of 0 and 1 stay unchanged. So do rows in which only classes with a new rate of 0
+    are possible: unless they are certain, they have no limit as these rates vanish. If an old rate
+    is 0, so is the new one.
     """
     factor = find_factors(old, new)
     shifted = proba * (factor / factor.max())  # of products of 1 at most none overflows
