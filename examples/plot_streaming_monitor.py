@@ -31,9 +31,10 @@ def read_days(rng, drift):
 
 
 # %%
-# A test that is repeated every day is no test. Of 100 models that stay calibrated for all of the 48
-# days, so many are accused on some day at the level of 5 %, by the rows of that day, or by all rows
-# so far. The monitor may be asked every day: it accuses one model in twenty at most, ever.
+# A test that is repeated every day loses its level. Here is how many of 100 models that stay
+# calibrated on all 48 days are rejected on some day at the 5 % level, by the rows of that day, or by
+# all rows so far. You may look at the monitor every day: it raises a false alarm for at most one
+# model in twenty.
 accused = {"rows of the day": 0, "all rows so far": 0, "monitor": 0}
 for seed in range(100):
     stream = list(read_days(np.random.default_rng(seed), drift=0))

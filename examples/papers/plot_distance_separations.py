@@ -119,7 +119,7 @@ print(lemma_6_8.to_string(float_format="{:.3g}".format))
 # Lemma 6.9: the interval error jumps
 # -----------------------------------
 #
-# Four rows of Table 2, of which two are closer and closer to 1/2. As long as they differ, an edge
+# Four rows of Table 2; two of them move closer and closer to 1/2. As long as they differ, an edge
 # at 1/2 makes two intervals in which the residuals cancel, of width β = 1/48. When they meet, only
 # one interval of width 2β is left. The smooth error and the lower distance do not jump.
 def make_lemma_6_9(epsilon, alpha=1 / 6, beta=1 / 48):

@@ -76,7 +76,7 @@ def to_onnx(
     ImportError
         If skl2onnx or onnxruntime is not installed.
     ValueError
-        If a part of `model` cannot be written, or if the graph answers otherwise than `model`.
+        If a part of `model` cannot be written, or if the graph disagrees with `model`.
 
     See Also
     --------
@@ -88,9 +88,9 @@ def to_onnx(
     Python to 1e-10, most to 1e-14. `RandomizedSmoothing`, which draws random numbers, and
     recalibrators of other packages are refused. All other steps, classifiers above all, come from
     skl2onnx, each by itself, and run after X is cast to float64, or to float32 where this is what
-    scikit-learn does (trees), or where skl2onnx knows nothing else. Each step must answer as in
-    Python, within `atol`, absolute or relative to what is larger than 1. Probabilities are float32
-    where X is, and else float64.
+    scikit-learn does (trees), or where skl2onnx knows nothing else. Each step must agree with
+    Python within `atol`, absolute, or relative for values above 1. Probabilities are float32 where
+    X is, and else float64.
 
     Trees in ONNX add up in single precision, and so do scikit-learn's classifiers of float32 X.
     Where such scores meet a steep map, as isotonic regression of many rows may be, their rounding
@@ -99,7 +99,7 @@ def to_onnx(
     double precision a billionth, counts as on it.
 
     A graph checks nothing. Where `predict_proba` refuses rows, such as those that do not sum to
-    1 or hold NaN, its answer means nothing.
+    1 or hold NaN, its output is meaningless.
 
     Examples
     --------

@@ -51,12 +51,12 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         such as a `RecalibratedClassifierCV`, answers more rows. A `FrozenEstimator`, fitted
         elsewhere, is not fitted again: all rows certify it, and it must have seen none of them.
     at_most : float, default=0.05
-        What the error rate of the answers must not exceed, in (0, 1).
+        Largest error rate of the answers, in (0, 1).
     confidence_level : float, default=0.95
         Confidence of all promises at once, above 0.5, in (0, 1).
     by_label : bool, default=False
-        Whether each label gets a threshold of its own, and its answers a promise of their own; all
-        hold at once. A rare label is then as reliable as a frequent one.
+        Whether each label gets its own threshold and its own guarantee; all hold at once. A rare
+        label is then as reliable as a frequent one.
     abstain_label : int, float or str, default=None
         What `predict` returns where it abstains, none of the labels. None takes "abstain" where
         labels are strings; where they are numbers -1, or the lowest label minus 1 if that is less.
@@ -100,8 +100,8 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     tested in an order that the probabilities choose. A promise counts rows: weights go to the
     classifier alone, and rows of weight 0 do not count.
 
-    Among classifiers with the same promise the best one answers most rows. `score` is the share of
-    rows that are answered and right, so that a search without `scoring` looks for that.
+    Among classifiers with the same guarantee the best one answers most rows. `score` is the share
+    of rows that are answered and right, so that a search without `scoring` looks for that.
 
     Examples
     --------

@@ -18,9 +18,9 @@ _ROUNDING = 1e-9
 def calibrated_within_one_se(score: str, calibration: str) -> Callable[..., Any]:
     """Make a ``refit=`` rule: the best calibrated candidate within one standard error.
 
-    A calibration error alone is no target for a search, because a model that always predicts
-    the base rate has none. This rule first keeps the candidates whose proper score lies within
-    one standard error of the best, and then takes the one with the best calibration.
+    Do not search for the smallest calibration error alone: a model that always predicts the base
+    rate has none. This rule first keeps the candidates whose proper score lies within one standard
+    error of the best, and then takes the one with the best calibration.
 
     Parameters
     ----------
@@ -54,10 +54,10 @@ def calibrated_within_one_se(score: str, calibration: str) -> Callable[..., Any]
 
     .. math:: \\bar d \\le \\sqrt{\\frac{1}{m (m - 1)} \\sum_k (d_k - \\bar d)^2}.
 
-    The standard error is that of the paired differences, so that splits which are hard for all
-    candidates do not widen it. With a single split there is no standard error, and only
-    candidates that tie for the best score are kept. The first of equal candidates is taken. A
-    candidate with a missing or infinite score on any split (a failed fit) is left out.
+    The standard error is computed from paired differences, so that splits which are hard for all
+    candidates do not widen it. With a single split there is no standard error, and only candidates
+    that tie for the best score are kept. The first of equal candidates is taken. A candidate with a
+    missing or infinite score on any split (a failed fit) is left out.
 
     All splits count as independent, which those of repeated cross-validation are not: the more
     repeats, the closer the rule gets to the best score.

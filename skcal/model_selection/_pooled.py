@@ -82,8 +82,8 @@ def pooled_cross_val_score(
     r"""Measure calibration on the pooled predictions of all cross-validation folds.
 
     Every row is predicted by a model that was fitted on other rows, and the measure is taken of
-    all predictions together. The mean over folds, which scikit-learn reports, is given beside it:
-    for a calibration error it is biased upwards.
+    all predictions together. The mean over folds, which scikit-learn reports, is also returned: for
+    a calibration error it is biased upwards.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def _tell_evidence(state, alpha, promise):
     if promise is not None:
         row, what = "accepted row", "the promise"
         counts = sum(experts.counts for stream in state.experts for experts in stream)
-        watched = f", {_tell_rate(counts, promise['at_most'], 'of which {} were wrong')}"
+        watched = f", {_tell_rate(counts, promise['at_most'], '{} of them wrong')}"
     rows, evidence = _count(state.n_rows, row), _show(log_mean_exp(state.log_evidence))
     pvalue, level = show_pvalue(find_pvalue(state)), f"{1 / alpha:.4g}"
     # The p-values of several streams are combined, not their evidence.

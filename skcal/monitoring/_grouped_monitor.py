@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class GroupedMonitor(Grouped[CalibrationMonitor]):
     r"""Mapping from the key of each group of rows to its `CalibrationMonitor`.
 
-    Groups appear when their first row comes. :meth:`rejected` tells which of them are
-    miscalibrated, with a bound on the expected share of false ones, however often it is asked.
+    Groups appear when their first row comes. :meth:`rejected` lists the miscalibrated ones, with a
+    bound on the false discovery rate, however often you look.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
     --------
     CalibrationMonitor : The monitor of a group.
     monitor_batches : Feed the groups with an iterable of tables.
-    skcal.inference.audit_groups : For rows that are all there, and looked at once.
+    skcal.inference.audit_groups : For complete data that you look at once.
 
     Notes
     -----
@@ -72,8 +72,8 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
     least `n_groups` / (k `fdr`) (e-BH). The false discovery rate is at most `fdr`, however groups
     depend on each other [1]_, and at any time that is chosen by the data: of all groups, so that
     rows of a calibrated one come true as predicted given the past of all of them. Groups may share
-    rows, as when every row is fed under several keys. Evidence is that of now, not the largest so
-    far.
+    rows, as when every row is fed under several keys. It uses the current evidence, not the largest
+    so far.
 
     New groups bring new chances of a false rejection. Whoever looks while groups still appear, and
     stops when one is rejected, has to fix `n_groups` beforehand. The number of groups so far will
@@ -208,7 +208,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         ValueError
             If settings or the kinds of labels or times differ.
         TypeError
-            If one of `others` is no `GroupedMonitor`.
+            If one of `others` is not a `GroupedMonitor`.
         """
         check_flag("independent", independent)
         return self._merge(others, independent=independent)

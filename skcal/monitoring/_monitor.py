@@ -68,9 +68,8 @@ class CalibrationMonitor:
 
     Experts bet against the predictions, each from the labels that it has seen so far. As long as
     the model is calibrated, the mean of their wealth, the evidence, reaches :math:`1 / \alpha` with
-    a probability of at most :math:`\alpha`, however often it is looked at and however many rows
-    come. When the model is wrong in a way that an expert can learn, the evidence grows
-    exponentially.
+    probability at most :math:`\alpha`, however often you look and however many rows come. When the
+    model is wrong in a way that an expert can learn, the evidence grows exponentially.
 
     Parameters
     ----------
@@ -100,9 +99,9 @@ class CalibrationMonitor:
         The positive label; by default the last label. With more than two classes it selects that
         class against the rest.
     lag : int, default=1
-        1 if the labels of all earlier rows were known before a row was predicted, or tell nothing
-        of its own beyond the prediction. Forecasts for overlapping periods, such as the next 7
-        days made every day, need the number of rows until a label is known.
+        1 if the labels of all earlier rows were known before a row was predicted, or carry no
+        information about its label beyond the prediction. Forecasts for overlapping periods, such
+        as the next 7 days made every day, need the number of rows until a label is known.
     batch : {"rows", "whole", "dependent"}, default="rows"
         What a batch is: rows in the order in which their labels became known; a whole without
         order, of rows that are independent given the earlier batches; or a whole of rows that may
@@ -138,8 +137,8 @@ class CalibrationMonitor:
         Times of `alarm_` and `change_alarm_`.
     change_point_ : int or None
         Estimate of the row after which the last deviation began, 0 for the start, whether it goes
-        on or is over; None as long as there is no alarm, and where experts have lost again what
-        they had won before it was clear.
+        on or is over; None as long as there is no alarm, or if the experts have lost their gains
+        again before the change was clear.
     change_time_ : float, pandas.Timestamp or None
         Time of this row; None at the start.
     history_ : pandas.DataFrame
@@ -169,16 +168,17 @@ class CalibrationMonitor:
     GroupedMonitor : A monitor for each group, and which groups are miscalibrated.
     monitor_batches : Feed a monitor with an iterable of tables.
     skcal.diagrams.MonitorDisplay : The picture.
-    skcal.inference.calibration_test : For rows that are all there, and looked at once.
+    skcal.inference.calibration_test : For complete data that you look at once.
     skcal.inference.certified_threshold : Makes promises that can be watched.
 
     Notes
     -----
     **The hypothesis.** Given the past and its own prediction :math:`v_t`, row t comes true with the
     probability :math:`v_t`; with a tolerance :math:`\tau`, with any probability whose log odds are
-    within :math:`\tau` of those of :math:`v_t`. Rows need not be independent, nor alike, and the
-    model may change, even in answer to the labels. The past is all by which anybody decides when to
-    look or to stop: the earlier rows, and those of other monitors that are looked at too.
+    within :math:`\tau` of those of :math:`v_t`. Rows need not be independent or identically
+    distributed, and the model may change, even in response to the labels. The past is all by which
+    anybody decides when to look or to stop: the earlier rows, and those of other monitors that are
+    looked at too.
 
     **Bets.** An expert forecasts row t with the probability :math:`q_t`, and its wealth is
     multiplied by the likelihood ratio
@@ -232,9 +232,9 @@ class CalibrationMonitor:
     **Late labels.** With a lag of h, every h-th row is a stream of its own, `e_value_` is the mean
     of the h streams' evidence, and `pvalue_` the harmonic mean of their p-values times
     :math:`e \log h` (2 for h = 2), which is a p-value however they depend on each other [3]_. The
-    alarm is raised where it is at most `alpha` [4]_. Both hold at any time; the mean is evidence
-    at times that were fixed beforehand only, because later labels tell something about bets that
-    are not settled yet. So monitors with a lag cannot be merged, nor be those of groups.
+    alarm is raised when it is at most `alpha` [4]_. Both hold at any time; the mean is evidence at
+    times that were fixed beforehand only, because later labels tell something about bets that are
+    not settled yet. So monitors with a lag cannot be merged, nor be those of groups.
 
     **Batches.** With "whole", experts bet on all rows of a batch from the earlier batches; the
     order in a batch does not matter, as it must not if a file is sorted. With "dependent", the
@@ -394,7 +394,7 @@ class CalibrationMonitor:
         ValueError
             If settings or the kinds of labels or times differ, or with a lag.
         TypeError
-            If one of `others` is no `CalibrationMonitor`.
+            If one of `others` is not a `CalibrationMonitor`.
 
         Notes
         -----

@@ -122,7 +122,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
     than 254 values: then it is taken for one of the rarer ones.
 
     With more than two classes each class is corrected against the rest, because a group may be
-    wrong in one class alone, and rows are divided by their sums.
+    wrong in only one class, and rows are normalized to sum to 1.
 
     The folds of `cv` also choose the number of rounds and :math:`\lambda`. Rows that belong
     together, such as visits of one patient, need a splitter that keeps them together, such as

@@ -60,7 +60,7 @@ def aj_calibration(
     Parameters
     ----------
     event : array-like of shape (n_samples,)
-        1 or True where `time` is that of the event, 0 or False where it was censored then. With
+        1 or True if `time` is the time of the event, 0 or False if the row was censored then. With
         `cause` the kind of the event, a positive integer, or `censored`.
     time : array-like of shape (n_samples,)
         Times until the event, or until a row was censored, not negative.
@@ -75,7 +75,7 @@ def aj_calibration(
         Kind of event whose risk is predicted, where an event of another kind makes it impossible.
         None says that there is one kind.
     censored : int, default=None
-        What stands for censored rows beside `cause`, see :func:`at_horizon`.
+        Code of censored rows, used with `cause`, see :func:`at_horizon`.
     norm : float, default=2
         From 1, the mean distance, over 2, the root of the mean square, to infinity, the largest.
 
@@ -114,8 +114,8 @@ def aj_calibration(
     `times` that do so, for the estimate is bad where few are left.
 
     Censoring must depend neither on the event nor on the features. At equal times events come
-    before censoring. The value of a model that is right is above 0, too, because the estimate has
-    an error of its own.
+    before censoring. Even for a correct model the value is above 0, because the estimate has its
+    own error.
 
     References
     ----------

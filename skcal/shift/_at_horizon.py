@@ -50,7 +50,7 @@ def at_horizon(
     Parameters
     ----------
     event : array-like of shape (n_samples,)
-        1 or True where `time` is that of the event, 0 or False where it was censored then. With
+        1 or True if `time` is the time of the event, 0 or False if the row was censored then. With
         `cause` the kind of the event, a positive integer, or `censored`.
     time : array-like of shape (n_samples,)
         Times until the event, or until a row was censored, not negative.
@@ -63,8 +63,8 @@ def at_horizon(
         Kind of event whose risk is predicted, where an event of another kind makes it impossible.
         None says that there is one kind.
     censored : int, default=None
-        What stands for censored rows beside `cause`: 1 where R has 1 = censored, 2 = dead. None is
-        0, which must then occur; 0 says that it need not, because all rows may have had an event.
+        Code of censored rows, used with `cause`: 1 where R has 1 = censored, 2 = dead. None is 0,
+        which must then occur; 0 says that it need not, because all rows may have had an event.
 
     Returns
     -------
@@ -97,9 +97,9 @@ def at_horizon(
 
     with events of all kinds, and 0 for rows that were censored before the horizon h. At equal times
     events come before censoring, so that a row that is censored at h is known to have no event up
-    to h: follow-up may end at the horizon. Weighted means then estimate those of all rows without
-    bias as their number grows, if censoring depends neither on the event nor on the predictions, or
-    on them through the strata alone.
+    to h: follow-up may end at the horizon. Weighted means are then consistent for the means of all
+    rows, if censoring depends neither on the event nor on the predictions, or only through the
+    strata.
 
     The weights sum to the number of rows. Without strata the weighted mean of the outcomes is the
     Kaplan-Meier estimate of the risk, and with `cause` that of Aalen and Johansen.
@@ -111,12 +111,12 @@ def at_horizon(
     the outcomes. Intervals and the tests of :func:`~skcal.inference.cox_recalibration`,
     :func:`~skcal.inference.calibration_belt_test` and
     :func:`~skcal.inference.hosmer_lemeshow_test` allow for it, see :ref:`weights-in-inference`.
-    They take weights for known, which makes them a little longer than need be. Tests that draw
-    outcomes from the predictions, such as :func:`~skcal.inference.calibration_test`, and with them
-    the report, refuse these weights; :func:`martingale_test` and :func:`d_calibration` need none.
-    The array carries a mark for that, which a data frame or another library does not keep.
+    They treat the weights as known, which makes them slightly too long. Tests that draw outcomes
+    from the predictions, such as :func:`~skcal.inference.calibration_test`, and with them the
+    report, refuse these weights; :func:`martingale_test` and :func:`d_calibration` need none. The
+    array carries a mark for that, which a data frame or another library does not keep.
 
-    An event of another kind is no censoring: who died of something else has not had this event at
+    An event of another kind is not censoring: who died of something else has not had this event at
     any later time, and counts with the outcome 0. Say so with `cause`.
 
     References
@@ -185,7 +185,7 @@ def read_times(event, time):
 
 
 def read_causes(event, time, cause, censored):
-    """Whether rows have an event, whether it is of the kind that is asked for, and times."""
+    """Whether rows have an event, whether it is of the requested kind, and times."""
     if cause is None:
         if censored is not None:
             raise ValueError(

@@ -55,7 +55,7 @@ def domain_weights(
     X_new : array-like, sparse matrix or DataFrame of shape (n_new, n_features)
         Features of rows of the new population, of the same kind. Labels are not needed.
     classifier : classifier, default=None
-        Tells new rows from old ones; needs `predict_proba`, and gets the rows as they are. Its
+        Tells new rows from old ones; needs `predict_proba`, and gets the rows unchanged. Its
         probabilities should be calibrated. None takes logistic regression on standardised numbers.
     cv : int, cross-validation generator or iterable, default=5
         Folds of the rows, the old ones first: a number of stratified folds in random order, or
@@ -105,10 +105,10 @@ def domain_weights(
     all weight; the square root of n is the bound of [4]_, at which the bias vanishes as n grows.
 
     Weighted rows are worth :math:`(\sum w)^2 / \sum w^2` of equal weight.
-    :func:`~skcal.report.calibration_report` and the legends of diagrams show this number. Where it
-    is small, no sample of this size tells of the new population. Where it is not, there may still
-    be new rows like no old ones. The mean of w over old rows is 1 if they are like all new ones,
-    and else the share of the new population that they are like.
+    :func:`~skcal.report.calibration_report` and the legends of diagrams show this number. If it is
+    small, no sample of this size says much about the new population. Where it is not, there may
+    still be new rows like no old ones. The mean of w over old rows is 1 if they are like all new
+    ones, and else the share of the new population that they are like.
 
     :func:`~skcal.inference.calibration_test` is exact for any weights that do not depend on
     outcomes, such as these; that they are estimated from features does not matter. Other tests and

@@ -67,7 +67,7 @@ class PerformanceEstimate(NamedTuple):
         Value of the metric. The confusion has the true classes in rows, the predicted ones in
         columns, and the sum 1. NaN where there is a `reason`.
     low, high : float or ndarray of shape (n_classes, n_classes)
-        Ends of the interval, of the confusion one for each entry by itself.
+        Ends of the interval; for the confusion matrix one interval for each entry.
     reason : str or None
         Why the estimate is refused; None where nothing speaks against it.
     share_outside : float
@@ -127,7 +127,7 @@ def estimate_performance(
     A recalibrator learns from labelled rows what scores mean, and new rows have the labels that
     recalibrated scores lead one to expect. That is right where rows of a score have the classes as
     often as before (covariate shift), or where only the rates of the classes have changed (label
-    shift); which of them, labels alone can prove. Rows must be independent, see
+    shift); only labels can prove which of them. Rows must be independent, see
     :ref:`without-clusters`, and the classifier must not have seen the labelled ones.
 
     Parameters
@@ -209,8 +209,8 @@ def estimate_performance(
 
     .. math:: \frac{1}{\sum_i w_i} \sum_i w_i \sum_k q_k(i)\, \ell(k, v(i)) ,
 
-    with the predictions v as they are. Precision and recall are ratios of such sums, and with
-    :math:`q = q_1` the area under the ROC curve is the ratio of expected pairs
+    with the raw predictions v. Precision and recall are ratios of such sums, and with :math:`q =
+    q_1` the area under the ROC curve is the ratio of expected pairs
 
     .. math:: \frac{\sum_{i \neq j} w_i w_j\, q(i) (1 - q(j))\,
               (\mathbb{1}[v(i) > v(j)] + \frac{1}{2} \mathbb{1}[v(i) = v(j)])}
@@ -223,14 +223,14 @@ def estimate_performance(
     labelled rows with independent exponential weights, which leave no class without rows. For the
     population the new rows get such weights, too; for these rows alone labels are drawn from the
     new map instead. The first interval counts the errors of the recalibrator and of the choice of
-    new rows, the second one those of the recalibrator and of the labels. Bands that
-    count rows alone, such as the three standard errors that the documentation of NannyML gives for
-    its confidence-based performance estimation (CBPE), do not grow where the recalibrator has seen
-    few rows.
+    new rows, the second one those of the recalibrator and of the labels. Bands that account only
+    for the rows, such as the three standard errors that the documentation of NannyML gives for its
+    confidence-based performance estimation (CBPE), do not widen if the recalibrator has seen few
+    rows.
 
     For ``shift="label"`` the recalibrated probabilities are corrected for the rates under which the
-    new rows are likeliest. Each refit has rates of its own, found with random weights of the new
-    rows, so that the interval counts their error, too.
+    new rows are likeliest. Each refit has its own rates, estimated with random weights of the new
+    rows, so that the interval includes their error.
 
     **When it must not be believed.** The estimate is NaN, and ``reason`` says why,
 

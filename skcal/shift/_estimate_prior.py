@@ -45,7 +45,7 @@ class PriorEstimate(NamedTuple):
         Rate of each class among the new rows, in the order of the columns; of two classes the
         positive one is last. The sum is 1.
     low : ndarray of shape (n_classes,)
-        Lower ends of the intervals, one for each class by itself.
+        Lower ends of the intervals, one for each class.
     high : ndarray of shape (n_classes,)
         Upper ends.
     change_test : TestResult
@@ -81,10 +81,10 @@ def estimate_prior(
 ) -> PriorEstimate:
     r"""Estimate the base rates of unlabelled rows (label shift).
 
-    The classes must look the same in both samples (label shift), which is tested as far as scores
-    tell. Scores need not be calibrated, and labelled rows may have any rates, such as those of a
-    sampler; rows must be independent, see :ref:`without-clusters`, and the classifier must not have
-    seen the labelled ones.
+    The classes must look the same in both samples (label shift); the scores allow a partial test.
+    Scores need not be calibrated, and labelled rows may have any rates, such as those of a sampler;
+    rows must be independent, see :ref:`without-clusters`, and the classifier must not have seen the
+    labelled ones.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def estimate_prior(
     adds nothing in first order, because the equations hold for all functions. The interval of a
     class holds the rates that are within the normal quantile of the estimate with their own
     variance, and is [0, 1] where the scores hardly tell the classes apart; estimate and ends are
-    cut to [0, 1]. So a class that is seen in no new row has an interval, too: where scores are 0
-    and 1 and right, it is that of Wilson [4]_. Intervals that count the new rows alone are too
+    cut to [0, 1]. So a class that is seen in no new row has an interval, too: if scores are 0 and 1
+    and right, it is the Wilson interval [4]_. Intervals that account only for the new rows are too
     short.
 
     The test of a change compares the means of these functions in both samples by Hotelling's
@@ -171,7 +171,7 @@ def estimate_prior(
     because they learn from few rows, as behind an undersampler, the test of the fit sees that, and
     the estimate suffers: hold labelled rows out, and score them and the new ones by one classifier.
     With a recalibrator each labelled row is mapped by a fit on the other folds, and functions of
-    new rows are averaged over the folds; the test of the fit reads the scores as they are.
+    new rows are averaged over the folds; the test of the fit uses the raw scores.
 
     References
     ----------
@@ -205,7 +205,7 @@ def estimate_prior(
     >>> found.change_test.pvalue < 1e-6 < 0.01 < found.fit_test.pvalue
     True
 
-    Scores that became noisier are no change of rates:
+    Noisier scores are not a change of rates:
 
     >>> noisy = 1 / (1 + np.exp(-4 * (new + rng.normal(size=2000)) + 1.7))
     >>> estimate_prior(y, proba, noisy).fit_test.pvalue < 1e-6

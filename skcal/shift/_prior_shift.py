@@ -29,7 +29,7 @@ class PriorShift(BaseRecalibrator):
     prior : None, float, dict or array-like of shape (n_classes,), default=None
         Rates of the classes where probabilities are used, which sum to 1: one for each of
         `classes_`, a dict from labels to rates, or of two classes the rate of the second one.
-        None leaves probabilities as they are until `adapt`.
+        None leaves probabilities unchanged until `adapt`.
     prior_train : None, float, dict or array-like of shape (n_classes,), default=None
         Rates for which the incoming probabilities are made, in the same forms. None takes those of
         y, with their weights. What a sampler or `class_weight` made of the rates of y must be said
@@ -63,13 +63,13 @@ class PriorShift(BaseRecalibrator):
 
     Notes
     -----
-    Where x has the same law within each class, and classes have the rates :math:`\pi'_k` in place
+    If x has the same distribution within each class, and the class rates are :math:`\pi'_k` instead
     of :math:`\pi_k`, Bayes' rule says [2]_
 
     .. math:: p'_k(x) = \frac{p_k(x)\, \pi'_k / \pi_k}{\sum_j p_j(x)\, \pi'_j / \pi_j} ,
 
-    so that the log-odds of two classes are shifted by a constant. Probabilities of 0 and 1 stay as
-    they are. `adapt` takes the rates that maximise [1]_
+    so that the log-odds of two classes are shifted by a constant. Probabilities of 0 and 1 stay
+    unchanged. `adapt` takes the rates that maximise [1]_
 
     .. math:: \sum_i w_i \log \sum_k \frac{\pi'_k}{\pi_k}\, p_k(x_i) ,
 
@@ -78,8 +78,8 @@ class PriorShift(BaseRecalibrator):
     probabilities of its class. The maximum is unique unless columns are mixtures of each other.
 
     Calibration comes first: from scores that are too extreme the rates are wrong, and those of a
-    recalibrator right [3]_. That classes look the same is an assumption that labels alone can
-    prove; `estimate_prior` tests what can be seen without them.
+    recalibrator right [3]_. That classes look the same is an assumption that only labels can prove;
+    `estimate_prior` tests what can be seen without them.
 
     A class that y misses has the rate 0 and keeps it, unless `prior_train` says otherwise.
 
@@ -104,7 +104,7 @@ class PriorShift(BaseRecalibrator):
            [0.5, 0.5]])
 
     After ``RandomUnderSampler`` in a pipeline of imbalanced-learn it learns the rates of the sample
-    by itself; other samplers belong inside of `CrossFitProba`, see :ref:`samplers`. Rates of rows
+    by itself; other samplers belong inside `CrossFitProba`, see :ref:`samplers`. Rates of rows
     without labels:
 
     >>> import numpy as np

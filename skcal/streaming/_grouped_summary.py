@@ -153,7 +153,7 @@ class GroupedSummary(Grouped[CalibrationSummary]):
         ValueError
             If settings differ, or labels are 0 and 1 in one and -1 and 1 in another.
         TypeError
-            If one of `others` is no `GroupedSummary`.
+            If one of `others` is not a `GroupedSummary`.
         """
         return self._merge(others)
 

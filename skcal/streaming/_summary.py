@@ -224,7 +224,7 @@ class CalibrationSummary:
         ValueError
             If settings differ, or labels are 0 and 1 in one and -1 and 1 in another.
         TypeError
-            If one of `others` is no `CalibrationSummary`.
+            If one of `others` is not a `CalibrationSummary`.
         """
         merged = self.__copy__()
         for other in others:

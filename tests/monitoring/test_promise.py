@@ -334,7 +334,7 @@ def test_sentences(rng):
     monitor = watch(CONTRACT).update(y[:2000], v[:2000])
     rate = 100 * (1 - y[:2000].mean())
     assert monitor.describe() == (
-        f"No alarm in 2,000 accepted rows, of which {rate:.1f} % were wrong where at most 5.0 % "
+        f"No alarm in 2,000 accepted rows, {rate:.1f} % of them wrong where at most 5.0 % "
         f"were promised: the evidence against the promise is {monitor.e_value_:.2g} now, and 20 "
         f"would be an alarm (p = {monitor.pvalue_:.2f})."
     )
@@ -369,13 +369,13 @@ def test_sentences_with_a_lag_and_one_row(rng):
     assert "the p-value of the promise fell to 0.05" in text
     assert "rows, one in 3)." in text
     text = watch(lag=3).update([1, 0, 1, 1], [0.9] * 4).describe()
-    assert text.startswith("No alarm in 4 accepted rows, of which 25.0 % were wrong where")
+    assert text.startswith("No alarm in 4 accepted rows, 25.0 % of them wrong where")
     assert (
         watch()
         .update([0], [0.8])
         .describe()
         .startswith(
-            "No alarm in 1 accepted row, of which 100.0 % were wrong where at most 20.0 % were"
+            "No alarm in 1 accepted row, 100.0 % of them wrong where at most 20.0 % were"
         )
     )
 
