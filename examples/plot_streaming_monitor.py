@@ -32,8 +32,8 @@ def read_days(rng, drift):
 
 # %%
 # A test that is repeated every day loses its level. Here is how many of 100 models that stay
-# calibrated on all 48 days are rejected on some day at the 5 % level, by the rows of that day, or by
-# all rows so far. You may look at the monitor every day: it raises a false alarm for at most one
+# calibrated on all 48 days are rejected on some day at the 5 % level, by the rows of that day, or
+# by all rows so far. You may look at the monitor every day: it raises a false alarm for at most one
 # model in twenty.
 accused = {"rows of the day": 0, "all rows so far": 0, "monitor": 0}
 for seed in range(100):

@@ -17,23 +17,23 @@ from skcal.recalibration import BaseRecalibrator
 class PriorShift(BaseRecalibrator):
     r"""Adapt probabilities to base rates that differ from those in training.
 
-    Undersampling and class weights train a model on rates that are not those of its use, and so
-    does another hospital or another season. Where the classes themselves look the same, known new
-    rates repair the probabilities, and `adapt` finds the rates in rows without labels.
+    Undersampling and class weights train a model at other base rates than those in use, and
+    another hospital or season has other rates, too. If the classes themselves look the same, known
+    new rates correct the probabilities, and `adapt` estimates the rates from unlabelled rows.
 
-    Probabilities must be calibrated at the rates of training: put a recalibrator before this step,
-    unless the model is calibrated anyway.
+    Probabilities must be calibrated at the training rates: put a recalibrator before this step,
+    unless the model is already calibrated.
 
     Parameters
     ----------
     prior : None, float, dict or array-like of shape (n_classes,), default=None
-        Rates of the classes where probabilities are used, which sum to 1: one for each of
-        `classes_`, a dict from labels to rates, or of two classes the rate of the second one.
+        Class rates where the probabilities are used, which sum to 1: one for each of
+        `classes_`, a dict from labels to rates, or for two classes the rate of the second one.
         None leaves probabilities unchanged until `adapt`.
     prior_train : None, float, dict or array-like of shape (n_classes,), default=None
-        Rates for which the incoming probabilities are made, in the same forms. None takes those of
-        y, with their weights. What a sampler or `class_weight` made of the rates of y must be said
-        where `fit` does not see it.
+        Rates for which the incoming probabilities are calibrated, in the same forms. None takes
+        the weighted rates of y. If a sampler or `class_weight` changed the rates and `fit` does
+        not see it, pass the changed ones.
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
         which the softmax is applied.

@@ -374,9 +374,7 @@ def test_sentences_with_a_lag_and_one_row(rng):
         watch()
         .update([0], [0.8])
         .describe()
-        .startswith(
-            "No alarm in 1 accepted row, 100.0 % of them wrong where at most 20.0 % were"
-        )
+        .startswith("No alarm in 1 accepted row, 100.0 % of them wrong where at most 20.0 % were")
     )
 
 
