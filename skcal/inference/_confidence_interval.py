@@ -106,9 +106,8 @@ def confidence_interval(
         Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
         not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of resamples of the bootstrap: True for that of tqdm, which must
-        be installed, or a function that is called with an iterable and returns one, such as
-        ``tqdm.tqdm``.
+        A progress bar over blocks of resamples of the bootstrap: True for a tqdm bar (tqdm must be
+        installed), or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the halves or resamples.
     **options : dict
@@ -288,9 +287,8 @@ def confidence_interval_from_summary(
         Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
         not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of resamples of the bootstrap: True for that of tqdm, which must
-        be installed, or a function that is called with an iterable and returns one, such as
-        ``tqdm.tqdm``.
+        A progress bar over blocks of resamples of the bootstrap: True for a tqdm bar (tqdm must be
+        installed), or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the halves or resamples.
     **options : dict

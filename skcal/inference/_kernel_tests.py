@@ -104,8 +104,8 @@ def kernel_calibration_test(
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of pairs of rows: True for that of tqdm, which must be installed,
-        or a function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of pairs of rows: True for a tqdm bar (tqdm must be installed),
+        or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the bootstrap.
 

@@ -136,9 +136,8 @@ def recalibration_gain(
     confidence_level : float, default=0.95
         Confidence of each lower bound, in (0, 1).
     progress : bool or callable, default=None
-        A progress bar over the blocks of rows of `certified_low`: True for that of tqdm, which must
-        be installed, or a function that is called with an iterable and returns one, such as
-        ``tqdm.tqdm``.
+        A progress bar over the blocks of rows of `certified_low`: True for a tqdm bar (tqdm must be
+        installed), or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the order of the rows in which `certified_low` reads them; nothing else is drawn.
 

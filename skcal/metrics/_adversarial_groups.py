@@ -69,8 +69,8 @@ def adversarial_group_calibration(
     norm : {1, 2, numpy.inf}, default=1
         Norm of the distance from uniform, see :func:`pit_calibration_error`.
     progress : bool or callable, default=None
-        A progress bar over repetitions: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over repetitions: True for a tqdm bar (tqdm must be installed), or a function
+        that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the groups, and of the targets of ``null_error``.
 

@@ -34,9 +34,9 @@ def ranked_probability_score(
         Predicted probabilities in [0, 1], one column per class in their order, with rows that sum
         to 1; of two classes that of the second one will do.
     labels : array-like of shape (n_classes,), default=None
-        The classes in **their order**, which must be the order of the columns of `y_proba`; by default
-        the sorted labels of `y_true`. More than two text labels need it, because "low", "medium"
-        and "high" are not in alphabetical order.
+        The classes in **their order**, which is also the order of the columns of `y_proba`; by
+        default the sorted labels of `y_true`. More than two text labels need it, because "low",
+        "medium" and "high" are not in alphabetical order.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
 

@@ -79,8 +79,8 @@ class AutoRecalibration(BaseRecalibrator):
     n_jobs : int, default=None
         Number of maps fitted in parallel, as in joblib; None fits one after the other.
     progress : bool or callable, default=None
-        A progress bar over maps and folds: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over maps and folds: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------

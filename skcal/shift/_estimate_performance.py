@@ -179,8 +179,8 @@ def estimate_performance(
     n_resamples : int, default=200
         Number of fits of the recalibrator to labelled rows with random weights; at least 2.
     progress : bool or callable, default=None
-        A progress bar over fits to random weights: True for that of tqdm, which must be installed,
-        or a function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over fits to random weights: True for a tqdm bar (tqdm must be installed), or
+        a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the weights. An integer makes the result repeatable.
 
