@@ -42,7 +42,7 @@ def monitor_batches(
     monitor : CalibrationMonitor or GroupedMonitor, default=None
         A monitor to go on with, which is changed in place. None makes a new one.
     progress : bool or callable, default=None
-        A progress bar: True for that of tqdm, which must be installed, or a function that is
+        A progress bar: True for a tqdm bar (tqdm must be installed), or a function that is
         called with the iterable and returns one, such as ``tqdm.tqdm``.
     **settings : dict
         Settings of a new monitor, see `CalibrationMonitor`. `sample_weight` is refused with the

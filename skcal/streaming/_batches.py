@@ -38,7 +38,7 @@ def summarize_batches(
         Column or columns of the keys of groups, for tables; True for tuples that end with the
         keys. None makes one summary of all rows.
     progress : bool or callable, default=None
-        A progress bar: True for that of tqdm, which must be installed, or a function that is
+        A progress bar: True for a tqdm bar (tqdm must be installed), or a function that is
         called with the iterable and returns one, such as ``tqdm.tqdm`` or
         ``rich.progress.track``.
     **settings : dict

@@ -86,7 +86,9 @@ def test_a_single_class_teaches_nothing(R, kind):
     X, y = make_scores(2)
     scores = X if kind == "proba" else np.log(X)
     fitted = make(R, input=kind, classes=NAMES[:2]).fit(scores, NAMES[y])
-    with pytest.warns(UserWarning, match=r"\['bee'\]: its prob|one class: the scores are left as"):
+    with pytest.warns(
+        UserWarning, match=r"\['bee'\]: its prob|one class: the scores are left unchanged"
+    ):
         fitted.fit(scores[y == 0], NAMES[y[y == 0]])
     np.testing.assert_allclose(fitted.predict_proba(scores), X, **CLOSE)
     if R is not AutoRecalibration:
@@ -139,7 +141,9 @@ def test_frozen_classifiers(name, ensemble):
 def test_frozen_classifiers_of_two_classes(name):
     model, X, y, X_new = make_frozen(2)
     fitted = RecalibratedClassifierCV(model, name)
-    with pytest.warns(UserWarning, match=r"\['bee'\]: its|one class: the scores are left as they"):
+    with pytest.warns(
+        UserWarning, match=r"\['bee'\]: its|one class: the scores are left unchanged"
+    ):
         fitted.fit(X, y)
     np.testing.assert_allclose(fitted.predict_proba(X_new), model.predict_proba(X_new), **CLOSE)
 
