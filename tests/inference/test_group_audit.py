@@ -94,7 +94,9 @@ def test_columns_that_make_no_group_are_named(rng):
         "day in [2024-01-01, 2024-07-19)",
         "day in [2024-07-19, 2025-02-03]",
     ]  # those of the stay hold the same rows
-    with pytest.warns(UserWarning, match=r"\['few'\], as none has min_samples=150"):
+    with pytest.warns(
+        UserWarning, match=r"\['few'\], because none of their values has min_samples=150"
+    ):
         audit = audit_groups(*draw_binary(rng, 400), few, min_samples=150, **FEW)
     assert set(audit.names) == {"all rows", "ward = a", "ward = b"}
 

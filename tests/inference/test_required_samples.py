@@ -182,9 +182,9 @@ def test_outcomes_that_were_predicted_to_be_certain():
 
 def test_an_error_that_the_statistic_does_not_see():
     options = {"effect": {"slope": 0.2}, "random_state": 0, "n_resamples": 20}
-    with pytest.raises(ValueError, match=r"finds with a power of 0\.8 in at most .* takes more"):
+    with pytest.raises(ValueError, match=r"detected with a power of 0\.8 in at most .* needs more"):
         required_samples(V, statistic="expected_calibration_error", n_bins=1, **options)
-    with pytest.raises(ValueError, match=r"at most 4194304 rows; .* best test for it takes .*e\+"):
+    with pytest.raises(ValueError, match=r"at most 4194304 rows; .* best test needs about .*e\+"):
         required_samples(V, effect={"slope": 1 - 1e-5})
     # Residuals .05, -.1 and .05 are uncorrelated with 1 and with the log odds.
     with pytest.raises(ValueError, match=r"that logistic recalibration reduces .*'omnibus'"):
@@ -305,7 +305,7 @@ ROWS = [0.2, 0.3, 0.6, 0.5]
         ({"power": 1}, "power must be at least 0 and below 1; got 1"),
         ({"power": 0.05}, "power must be above alpha, .*; got 0.05 and 0.05"),
         ({"alpha": 0}, "power must be above alpha, and alpha above 0; got 0.8 and 0"),
-        ({"alpha": 1e-4}, "alpha must be at least 0.001, .* but for statistic='cox'; got 0.0001"),
+        ({"alpha": 1e-4}, "alpha must be at least 0.001, .* unless statistic='cox'; got 0.0001"),
         ({"statistic": "omni"}, "statistic must be one of 'omnibus', 'cox'.*mean 'omnibus'"),
         ({"y_proba": []}, "y_proba must hold at least one row"),
         ({"y_proba": [0.1, np.nan]}, r"y_proba must lie in \[0, 1\]; got nan at row 1"),

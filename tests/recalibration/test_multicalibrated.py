@@ -587,9 +587,9 @@ NO_LIST = "features must be None or a list of names or numbers of columns, at le
         (WIDE, {"features": [np.True_]}, "features must hold .*; got np.True_"),
         (WIDE, {"features": None}, "features must choose at most 50 columns of X.*; got 51"),
         (FRAME, {"features": ["age", 2]}, r"features must hold each column once; got \['age', 2\]"),
-        (["a text"] * 120, {}, r"X must be a table with columns.*; got .*\(shape=\(120,\)\)"),
-        ([[1, 2], [3]] * 60, {}, r"X must be a table with columns.*; got .*\(shape=\(120,\)\)"),
-        (WIDE[:, :0], {}, r"X must be a table with columns.*; got 0 feature\(s\)"),
+        (["a text"] * 120, {}, r"X must be a table whose columns.*; got .*\(shape=\(120,\)\)"),
+        ([[1, 2], [3]] * 60, {}, r"X must be a table whose columns.*; got .*\(shape=\(120,\)\)"),
+        (WIDE[:, :0], {}, r"X must be a table whose columns.*; got 0 feature\(s\)"),
         (FRAME, {"method": "boost"}, "method must be one of 'scaling', 'boosting'; got 'boost'. D"),
         (
             pairwise_distances(WIDE),

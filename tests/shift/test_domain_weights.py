@@ -209,7 +209,7 @@ def test_bad_input():
         domain_weights(old[:3], new[:4])
     with pytest.raises(ValueError, match=r"^predict_proba of classifier must lie in \[0, 1\]"):
         domain_weights(np.full((9, 1), -2.0), np.ones((9, 1)), Says(), cv=2)
-    with pytest.raises(ValueError, match=r"sure that no row of X_old"):
+    with pytest.raises(ValueError, match=r"certain that no row of X_old"):
         domain_weights(np.zeros((9, 1)), np.ones((9, 1)), Says(), cv=2)
-    with pytest.raises(ValueError, match=r"sure that row 2 of X_old.*finite clip"):
+    with pytest.raises(ValueError, match=r"certain that row 2 of X_old.*finite clip"):
         domain_weights(np.array([[0.0], [0.5], [1.0]]), np.ones((3, 1)), Says(), cv=2, clip=np.inf)

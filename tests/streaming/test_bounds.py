@@ -7,7 +7,7 @@ from skcal.metrics import MEASURES
 from skcal.streaming import CalibrationSummary
 from tests.streaming.calls import CALLS, ask, measure_rows
 
-# Answered only while no cell holds two different predictions.
+# Answered only as long as no cell holds two different predictions.
 ALONE = [
     ("interval_calibration_error", {}),
     ("adaptive_calibration_error", {"n_bins": 7}),
@@ -81,7 +81,9 @@ def test_predictions_that_are_alone_in_their_cells_are_kept_exactly(call):
     assert abs(ask(summary, call) - batch) <= 1e-12
     if call in ALONE:
         summary.update([1, 0], [0.500001, 0.500002])
-        with pytest.raises(ValueError, match="only while no cell holds two different predictions"):
+        with pytest.raises(
+            ValueError, match="only as long as no cell holds two different predictions"
+        ):
             ask(summary, call)
 
 

@@ -212,7 +212,7 @@ def test_calls_without_an_answer(rng):
     summary = CalibrationSummary(n_cells=16).update(rng.integers(0, 2, 50), rng.random(50))
     for name, options, message in (
         ("smooth_ec", {}, "name must be one of.*Did you mean 'smooth_ece'"),
-        ("canonical_calibration_error", {}, "reads whole vectors of probabilities"),
+        ("canonical_calibration_error", {}, "needs whole vectors of probabilities"),
         ("interval_calibration_error", {}, "use surrogate_interval_calibration_error instead"),
         ("adaptive_calibration_error", {}, "bins of equal mass depend on the order"),
         ("squared_calibration_error", {}, 'strategy="uniform" instead'),
