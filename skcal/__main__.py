@@ -100,9 +100,9 @@ def _report(options):
         clusters=_take(data, options.clusters),
         random_state=options.random_state,
     )
+    print(report)
     if options.html is not None:
         report.to_html(options.html)
-    print(report)
 
 
 def _read_table(path):
