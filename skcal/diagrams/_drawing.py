@@ -6,17 +6,20 @@ matplotlib is imported inside the functions only, so that importing skcal never 
 import numpy as np
 
 from skcal.diagrams._curve import SMOOTHED, find_supported
-from skcal.diagrams._style import choose_styles, merge_style
+from skcal.diagrams._style import CURVE_STYLES, choose_styles, merge_style
 
 # A piece of a curve that is shorter, in sides of the square, is drawn as a point.
 _SHORTEST = 0.005
 
+# Of points that no line joins, by the dashes that the line would have.
+_MARKERS = {style["linestyle"]: marker for style, marker in zip(CURVE_STYLES, "osD^v", strict=True)}
 # What kinds of curves look like, but for their colours and dashes.
 _KIND_STYLES = {
     "smooth": {"linewidth": 2},
     "nadaraya-watson": {"linewidth": 2},
     "isotonic": {"linewidth": 1.5, "marker": "o", "markersize": 3},
     "binned": {"linewidth": 1, "marker": "o", "markersize": 5},
+    "values": {"linestyle": "none", "markersize": 6},
 }
 
 
@@ -33,7 +36,9 @@ def draw_curves(ax, curves, labels, styles, frame, *, separate):
         defaults = [{**choose_styles(ax, 1)[0], "alpha": 0.5}] * len(curves)
     lines = []
     for curve, label, default, style in zip(curves, labels, defaults, styles, strict=True):
-        default = {"label": label, **_KIND_STYLES[curve.kind], **default}
+        if curve.kind == "values":  # no dashes tell points apart
+            default["marker"] = _MARKERS[default["linestyle"]]
+        default = {"label": label, **default, **_KIND_STYLES[curve.kind]}
         shown = find_supported(curve, scale=frame.scale)
         alone = find_alone(curve, frame, shown)
         if len(alone):

@@ -33,6 +33,8 @@ from skcal.streaming import CalibrationSummary
 
 # Layers that are computed unless the user says otherwise.
 DEFAULT_LAYERS = ("density", "band", "curve_width")
+# Up to this number of distinct predictions each is a point, where they have as many rows each.
+_FEW_VALUES, _ROWS_OF_A_VALUE = 20, 5
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
@@ -58,7 +60,7 @@ class CurveOptions(NamedTuple):
 
 def check_options(
     *,
-    kind="smooth",
+    kind="auto",
     n_bins=15,
     strategy="uniform",
     scale="probability",
@@ -70,7 +72,7 @@ def check_options(
     layers=DEFAULT_LAYERS,
 ):
     """Check the options of `ReliabilityDisplay.from_predictions`."""
-    check_option("kind", kind, KINDS)
+    check_option("kind", kind, ("auto", *KINDS))
     n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     bandwidth = check_curve_bandwidth(bandwidth, scale)
@@ -160,6 +162,8 @@ def estimate_summary(summary, options):
             "interval=True needs independent rows; got a summary with reduction='full', which "
             "pools dependent ones."
         )
+    if options.kind == "values":
+        raise ValueError("kind='values' needs single predictions; got a summary.")
     problems = [pair for pair in summary.to_cells() if pair[1].total_weight > 0]
     if not problems:
         raise ValueError("summary must hold rows; got an empty summary.")
@@ -204,7 +208,8 @@ class Estimate:
 
     `smooth` is the smoothed curve with its density, whatever the kind of the curve, and `line` says
     where the predictions lie on the scale of the diagram. `edges` and `binned_ece` are of the bins
-    of a binned curve, else None. `prob_pred` and `prob_true` are the points of the curve.
+    of a binned curve, or hold one value each, else None. `prob_pred` and `prob_true` are the points
+    of the curve.
     """
 
     def __init__(self, source, options):
@@ -217,12 +222,17 @@ class Estimate:
             rows, self.smooth_ece, options.bandwidth, n_points, options.scale
         )
         self.edges = self.binned_ece = None
-        if options.kind == "smooth":
+        self.kind = self._choose_kind() if options.kind == "auto" else options.kind
+        if self.kind == "smooth":
             points = self.smooth.prob_pred, self.smooth.prob_true
-        elif options.kind == "nadaraya-watson":
+        elif self.kind == "nadaraya-watson":
             points = self.smooth.grid, self.smooth.prob_true
-        elif options.kind == "isotonic":
+        elif self.kind == "isotonic":
             points = _find_isotonic_knots(source.merged.sorted)
+        elif self.kind == "values":
+            values = source.list_values(np.inf)
+            self.edges = np.concatenate([[0.0], values[:-1], [1.0]])  # bins are right-closed
+            points = values, average_by_bin(rows, self.edges)[2]
         else:
             n_bins = count_bins(options.n_bins, source.n_rows)
             self.edges = find_edges(rows, n_bins, options.strategy)
@@ -230,6 +240,14 @@ class Estimate:
             gaps = np.abs(points[1] - points[0])
             self.binned_ece = float(np.average(gaps, weights=mass))
         self.prob_pred, self.prob_true = points
+
+    def _choose_kind(self):
+        """Points where few predictions have many rows each: between them a curve shows nothing."""
+        if self.options.bandwidth is not None:
+            return "smooth"
+        values = self.source.list_values(_FEW_VALUES)
+        is_rich = values is not None and self.source.n_rows >= _ROWS_OF_A_VALUE * len(values)
+        return "values" if is_rich else "smooth"
 
     def trace_finely(self):
         """Density and mean outcomes of a narrow bandwidth."""
@@ -247,7 +265,7 @@ class Estimate:
             n_samples=self.source.n_samples,
             n_rows=self.source.n_rows,
             pos_label=pos_label,
-            kind=self.options.kind,
+            kind=self.kind,
             density_grid=self.smooth.grid,
             bandwidth=self.smooth.bandwidth,
             smooth_ece=self.smooth_ece,

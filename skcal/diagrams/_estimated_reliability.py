@@ -42,7 +42,7 @@ class EstimatedReliability(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         reduction: Reduction = "auto",
         clusters: ArrayLike | None = None,
-        kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
+        kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
         n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
@@ -80,8 +80,9 @@ class EstimatedReliability(CurveDisplay):
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
             depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
-        kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
-            How the mean outcome is estimated, see :meth:`from_predictions`.
+        kind : str, default="auto"
+            How the mean outcome is estimated, one of "auto", "smooth", "nadaraya-watson",
+            "isotonic", "binned" and "values", see :meth:`from_predictions`.
         n_bins : int or "cube_root", default=15
             Number of bins, at most 2^24, or "cube_root", if they are needed; see
             :func:`skcal.metrics.expected_calibration_error`.
@@ -173,7 +174,7 @@ class EstimatedReliability(CurveDisplay):
         labels: ArrayLike | None = None,
         reduction: Reduction = "auto",
         clusters: ArrayLike | None = None,
-        kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
+        kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
         n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
@@ -217,13 +218,16 @@ class EstimatedReliability(CurveDisplay):
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
             depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
-        kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
+        kind : str, default="auto"
             How the mean outcome is estimated. "smooth" are the means under a kernel of
             :func:`skcal.metrics.smooth_ece_curve`; "nadaraya-watson" the same mean outcomes at the
             center of the kernel, the curve of the paper, see Notes of :class:`ReliabilityDisplay`;
             "isotonic" the increasing step function that fits best (CORP), at the ends of its steps;
             "binned" the mean of the outcomes at the mean of the predictions of every bin that is
-            not empty, with the expected calibration error (ECE) of these bins in the legend.
+            not empty, with the expected calibration error (ECE) of these bins in the legend;
+            "values" the mean outcome of every distinct prediction, as a point. "auto" takes
+            "values" where there are 20 of them at most, with 5 rows each on average, such as the
+            votes of a few trees, and no `bandwidth` is given; else "smooth".
         n_bins : int or "cube_root", default=15
             Number of bins, at most 2^24, or "cube_root", if they are needed; see
             :func:`skcal.metrics.expected_calibration_error`.
@@ -384,7 +388,7 @@ class EstimatedReliability(CurveDisplay):
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
         reduction: Literal["auto", "confidence", "full"] = "auto",
-        kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
+        kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
         n_bins: int | Literal["cube_root"] = 15,
         strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
         scale: Literal["probability", "logit"] = "probability",
@@ -414,8 +418,9 @@ class EstimatedReliability(CurveDisplay):
             than two classes it selects that class against the rest.
         reduction : {"auto", "confidence", "full"}, default="auto"
             How class probabilities become one binary problem, see :meth:`from_predictions`.
-        kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
-            How the mean outcome is estimated, see :meth:`from_predictions`.
+        kind : str, default="auto"
+            How the mean outcome is estimated, one of "auto", "smooth", "nadaraya-watson",
+            "isotonic", "binned" and "values", see :meth:`from_predictions`.
         n_bins : int or "cube_root", default=15
             Number of bins, at most 2^24, or "cube_root", if they are needed; see
             :func:`skcal.metrics.expected_calibration_error`.

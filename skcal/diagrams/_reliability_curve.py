@@ -10,7 +10,7 @@ from skcal._input._validation import check_number, check_option
 from skcal.diagrams._curve import SMOOTHED, Curve, store_array, store_number
 from skcal.diagrams._layers import LAYERS
 
-KINDS = (*SMOOTHED, "isotonic", "binned")
+KINDS = (*SMOOTHED, "isotonic", "binned", "values")
 _WITH_DATA = tuple(name for name, layer in LAYERS.items() if layer.Data is not None)
 
 
@@ -37,7 +37,7 @@ class ReliabilityCurve(Curve):
     n_rows : int, default=None
         Number of rows with a positive weight. If it is more than `n_samples`, because weights
         differ, the legend shows `n_samples`.
-    kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
+    kind : {"smooth", "nadaraya-watson", "isotonic", "binned", "values"}, default="smooth"
         How `prob_true` was estimated, see :meth:`ReliabilityDisplay.from_predictions`.
     density_grid : array-like of shape (n_grid,), default=None
         Predictions at which `density` is known; None stands for `prob_pred`. Where a smooth curve

@@ -17,6 +17,10 @@ from skcal._sources._cell_source import CellSource
 from skcal._sources._cross_fit import N_PAIRS, cross_fit_source
 from skcal._sources._resamples import Units
 from skcal._sources._row_source import RowSource
+from skcal._tools._arrays import to_numpy
+
+# Rows that are looked at first.
+_FIRST = 100
 
 
 class DiagramRows:
@@ -56,6 +60,16 @@ class DiagramRows:
         if len(predictions) > most or not np.isin(outcomes, (0, 1)).all():
             return None
         return predictions, outcomes
+
+    def list_values(self, most):
+        """Distinct predictions in ascending order, or None where there are more."""
+        values = np.empty(0)
+        for predictions, _, _ in self.rows.present_chunks():
+            for part in (predictions[:_FIRST], predictions):  # of most data a few rows tell
+                values = np.union1d(values, to_numpy(part))
+                if len(values) > most:
+                    return None
+        return values
 
     def check_counts(self):
         """Raise a ValueError unless all rows count once, as chance has it."""
@@ -121,6 +135,10 @@ class DiagramCells:
 
     def list_rows(self, most):
         """None: single rows are not known."""
+        return None
+
+    def list_values(self, most):
+        """None: single predictions are not known."""
         return None
 
     def check_counts(self):

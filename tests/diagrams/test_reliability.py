@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import norm
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_digits
 from sklearn.isotonic import IsotonicRegression
@@ -16,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.diagrams._curve import find_dense
 from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
+from skcal.streaming import CalibrationSummary
 from tests.diagrams.artists import (
     assert_same_curve,
     assert_same_drawing,
@@ -143,7 +145,7 @@ def test_what_is_computed_may_be_drawn_later(kind, scale, binary):
 def test_bad_options():
     for options, message in (
         ({"reduction": "confidense"}, "reduction must be .* Did you mean 'confidence'"),
-        ({"kind": "step"}, "kind must be one of 'smooth', .*'isotonic', 'binned'"),
+        ({"kind": "step"}, "kind must be one of 'auto', 'smooth', .*'isotonic', 'binned'"),
         ({"n_bins": 0}, "n_bins must be at least 1; got 0"),
         ({"strategy": "even"}, "strategy must be one of 'uniform'"),
         ({"scale": "logit", "bandwidth": 100}, "bandwidth must be .* below 100"),
@@ -219,7 +221,7 @@ def test_missing_events_are_seen_on_the_scale_of_logits():
         assert np.any((values[few] > low) & (values[few] < high))
     # One prediction that all rows share is a bar.
     display = draw(np.zeros(600, dtype=int), np.full(600, 0.05), scale="logit", pos_label=1)
-    ((_, (place, high)),) = display.band_[1].get_segments()
+    ((_, (place, high)),) = display.band_.get_segments()
     assert high < place == pytest.approx(0.05)
 
 
@@ -493,7 +495,7 @@ def test_predictions_that_many_rows_share_are_seen(places, options):
     rng = np.random.default_rng(0)
     proba = np.repeat(np.asarray(places, dtype=float), [600] + [20] * (len(places) - 1))
     y = rng.random(len(proba)) < 0.1 + 0.8 * proba
-    display = draw(y, proba, **options)
+    display = draw(y, proba, kind="smooth", **options)
     display.figure_.canvas.draw()
     shown, line = find_shown(display.line_), display.line_
     (curve,) = display.curves
@@ -516,3 +518,60 @@ def test_predictions_that_many_rows_share_are_seen(places, options):
         assert all(np.abs(marked - p).min() < 0.02 for p in inside if p < 0.75)
     for k in line.get_markevery():
         assert (curve.prob_pred[k], band.low[k], band.high[k]) in barred
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+@pytest.mark.parametrize(
+    "values", [[0.0, 1.0], [0.7, 0.8, 0.85, 0.9, 0.95, 1.0], np.arange(11) / 10]
+)
+def test_few_values_are_points_with_intervals(values, scale):
+    """Votes of a few trees, hard labels, confidences in words: nothing lies between them."""
+    rng = np.random.default_rng(0)
+    proba, weights = rng.choice(values, 300), rng.integers(0, 3, 300)
+    y = (rng.random(300) < 0.2 + 0.6 * proba).astype(int)
+    display = draw(y, proba, sample_weight=weights, scale=scale, pos_label=1)
+    (curve,), line = display.curves, display.line_
+    assert curve.kind == "values"
+    np.testing.assert_array_equal(curve.prob_pred, values)
+    groups = [(proba == value) & (weights > 0) for value in values]
+    means = [np.average(y[group], weights=weights[group]) for group in groups]
+    np.testing.assert_allclose(curve.prob_true, means, atol=1e-12)
+    assert (line.get_linestyle(), line.get_marker()) == ("None", "o")
+    np.testing.assert_array_equal(line.get_xdata(), values)
+    # Wilson's interval of the effective number of rows at each.
+    band = curve.layers["band"]
+    for group, mean, low, high in zip(groups, means, band.low, band.high, strict=True):
+        count = weights[group].sum() ** 2 / (weights[group] ** 2).sum()
+        for end in (low, high):
+            gap = abs(end - mean) / np.sqrt(end * (1 - end) / count)
+            assert gap == pytest.approx(norm.ppf(0.975), rel=1e-6)
+    ends = np.stack([np.c_[values, band.low], np.c_[values, band.high]], axis=1)
+    np.testing.assert_array_equal(display.band_.get_segments(), ends)
+    # Points of another model on the same axes have another shape.
+    other = draw(y, proba, scale=scale, pos_label=1, ax=display.ax_)
+    assert other.line_.get_marker() != line.get_marker()
+
+
+def test_what_counts_as_few_values():
+    rng = np.random.default_rng(0)
+    for n_rows, n_values, options, kind in (
+        (100, 20, {}, "values"),
+        (99, 20, {}, "smooth"),  # fewer than five rows each
+        (105, 21, {}, "smooth"),
+        (100, 20, {"bandwidth": 0.1}, "smooth"),
+        (100, 20, {"kind": "smooth"}, "smooth"),
+        (30, 30, {"kind": "values"}, "values"),
+    ):
+        proba = np.arange(n_rows) % n_values / n_values
+        (curve,) = ReliabilityDisplay.estimate(
+            rng.integers(0, 2, n_rows), proba, pos_label=1, **options
+        ).curves
+        assert curve.kind == kind
+        if kind == "values":
+            np.testing.assert_array_equal(curve.prob_pred, np.arange(n_values) / n_values)
+    # The first rows may look like few values.
+    proba = np.r_[np.zeros(500), rng.random(500)]
+    assert ReliabilityDisplay.estimate(proba > 0.5, proba).curves[0].kind == "smooth"
+    summary = CalibrationSummary().update([0, 1], [0.2, 0.9])
+    with pytest.raises(ValueError, match="kind='values' needs single predictions; got a summary"):
+        ReliabilityDisplay.from_summary(summary, kind="values")

@@ -69,8 +69,8 @@ class BandLayer(Layer):
 
     def draw(self, ax, curve, line, user_style, view):
         band = curve.layers[self.name]
-        # Bins are apart, and so are their bands.
-        if curve.kind == "binned" and band.kind not in ("isotonic", "belt"):
+        # Bins and values are apart, and so are their bands.
+        if curve.kind in ("binned", "values") and band.kind not in ("isotonic", "belt"):
             return [_draw_bars(ax, band, line, user_style, view)]
         alone = ()
         ends = band.prob_pred, band.low, band.high

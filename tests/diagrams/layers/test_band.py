@@ -221,7 +221,7 @@ def test_consistency_bars_are_those_of_inference(rows):
 def test_bands_that_cannot_be(rows):
     for options, message in (
         ({"band": "isotonik"}, "band must be one of .*Did you mean 'isotonic'"),
-        ({"band": "consistency"}, "band='consistency' needs kind='binned'.*got kind='smooth'"),
+        ({"band": "consistency"}, "band='consistency' needs kind='binned'.*got kind='auto'"),
         (
             {"band": "consistency", "kind": "binned", "strategy": "sweep"},
             "bins that do not depend on the outcomes.*got strategy='sweep'",
