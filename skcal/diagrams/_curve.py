@@ -35,9 +35,10 @@ class Curve:
 
     # What a subclass may say otherwise: how the curve was estimated, data of layers, and the
     # integral of the kernel in units of its maximum, by which the density was divided; None if that
-    # is not known.
+    # is not known. Between the ends of `prob_range` lie nearly all predictions.
     kind = "smooth"
     layers = MappingProxyType[str, Any]({})
+    prob_range: ClassVar[Any] = None
     _kernel_width: ClassVar[float | None] = None
 
     @property
@@ -171,3 +172,17 @@ def find_supported(curve, places=None, scale="probability"):
         means = np.interp(places, curve.prob_pred, curve.prob_true)
         supported &= count * np.minimum(means, 1 - means) >= _SOME
     return supported
+
+
+def is_off(band):
+    """Where a band leaves the diagonal."""
+    return (band.low > band.prob_pred) | (band.high < band.prob_pred)
+
+
+def find_missing(curve):
+    """Ends of a band beyond a curve on the scale of logits, towards the diagonal that it leaves."""
+    band = curve.layers.get("band")
+    if band is None or curve.kind not in SMOOTHED or len(band.low) != len(curve.prob_pred):
+        return np.empty(0)
+    beyond = find_supported(curve) & ~find_supported(curve, scale="logit") & is_off(band)
+    return np.where(band.high < band.prob_pred, band.high, band.low)[beyond]

@@ -18,6 +18,7 @@ from skcal.diagrams._figure import (
     draw_beyond,
     draw_diagonal,
     draw_side_labels,
+    find_ends,
     find_frame,
     finish_axes,
     finish_panels,
@@ -255,8 +256,11 @@ class CurveDisplay(ABC):
         view = View(frame, sides, len(curves), square.separate, square.layers)
         artists = self._draw_layers(ax, square, lines, view, look["layer_kwargs"])
         share_scale(ax)
-        if self.scale == "logit":
+        for curve, line in zip(curves, lines, strict=True):
+            line.skcal_ends = find_ends(curve)
+        if self.scale == "logit" or frame.is_part:
             cut_at_frame([*lines, *(artist for group in artists.values() for artist in group)])
+        if self.scale == "logit":
             draw_beyond(ax, frame, curves)
         drawn["line"] = _unpack(lines)
         drawn |= {name: _unpack(group) for name, group in artists.items()}

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, find_edges
 from skcal._estimates._isotonic import regress_isotonically
@@ -23,6 +24,7 @@ from skcal._input._validation import (
     check_rng,
 )
 from skcal._numerics.errors._binned import count_bins
+from skcal.diagrams._figure import NEAR
 from skcal.diagrams._layer import check_layers
 from skcal.diagrams._layers import LAYERS
 from skcal.diagrams._layers._band import BANDS
@@ -35,12 +37,15 @@ from skcal.streaming import CalibrationSummary
 DEFAULT_LAYERS = ("density", "band", "curve_width")
 # Up to this number of distinct predictions each is a point, where they have as many rows each.
 _FEW_VALUES, _ROWS_OF_A_VALUE = 20, 5
+# Share of the rows that may lie beyond each end of the axes, and cells that they are counted in.
+_TAIL, _N_CELLS = 0.005, 1 << 14
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
 # Bandwidth of the density at the bottom, whatever that of the curve is: it shows where the rows
-# are, and those of several models compare. That of logits is about as wide at 1/2.
-_FINE = {"probability": 0.02, "logit": 0.1}
+# are, and those of several models compare. That of logits is about as wide at 1/2. Where axes show
+# a part of the probabilities it is finer, and there are more points.
+_FINE, _FINER = {"probability": 0.02, "logit": 0.1}, 0.005
 
 
 class CurveOptions(NamedTuple):
@@ -217,10 +222,13 @@ class Estimate:
         rows = source.rows
         self.smooth_ece = measure_sample(rows, None, CURVE_SCALES[options.scale])
         bandwidth = options.bandwidth or max(self.smooth_ece, NARROWEST[options.scale])
+        self.prob_range = None if options.scale == "logit" else self._find_range(None, None)
         n_points = self._count_points(bandwidth, 2)
         self.smooth, self.line = trace_curve(
             rows, self.smooth_ece, options.bandwidth, n_points, options.scale
         )
+        if options.scale == "logit":
+            self.prob_range = self._find_range(self.line.place, self.line.grid)
         self.edges = self.binned_ece = None
         self.kind = self._choose_kind() if options.kind == "auto" else options.kind
         if self.kind == "smooth":
@@ -252,8 +260,9 @@ class Estimate:
     def trace_finely(self):
         """Density and mean outcomes of a narrow bandwidth."""
         scale = self.options.scale
-        n_points = self._count_points(_FINE[scale], 4)
-        return trace_curve(self.source.rows, self.smooth_ece, _FINE[scale], n_points, scale)[0]
+        bandwidth = _FINER if self._is_near else _FINE[scale]
+        n_points = self._count_points(bandwidth, 4)
+        return trace_curve(self.source.rows, self.smooth_ece, bandwidth, n_points, scale)[0]
 
     def describe(self, pos_label):
         """The curve, with the data of its layers."""
@@ -272,6 +281,7 @@ class Estimate:
             smooth_ece_error=self.source.smooth_ece_error,
             binned_ece=self.binned_ece,
             smooth_ece_interval=self._find_interval(),
+            prob_range=self.prob_range,
             layers={name: found for name, found in data.items() if found is not None},
         )
 
@@ -283,11 +293,28 @@ class Estimate:
         rng = check_rng(options.random_state)
         return self.source.find_interval(options.scale, options.confidence_level, rng)
 
+    def _find_range(self, place, grid):
+        """Predictions beyond which next to no rows lie, to the width of a cell.
+
+        `place` maps them to [0, 1], of which `grid` are equally spaced points.
+        """
+        mass = np.cumsum(self.source.rows.weights_on_grid(_N_CELLS, 1, place))
+        shares = np.searchsorted(mass, (_TAIL * mass[-1], (1 - _TAIL) * mass[-1])) / _N_CELLS
+        if place is not None:
+            low, high = logit(grid[[0, -1]])
+            shares = expit(low + shares * (high - low))
+        return tuple(np.clip(shares, *map(float, self.source.rows.find_range())).tolist())
+
+    @property
+    def _is_near(self):
+        """Whether the predictions lie in a small part of the probabilities."""
+        return self.options.scale == "probability" and np.ptp(self.prob_range) < NEAR
+
     def _count_points(self, bandwidth, n_within):
         """So many points in a bandwidth, on the scale of logits."""
         transform = CURVE_SCALES[self.options.scale]
         if transform is None:
-            return _FEWEST
+            return _MOST if self._is_near else _FEWEST
         low, high = transform(np.array(self.source.rows.find_range()))
         return int(np.clip(n_within * (high - low) / bandwidth + 36, _FEWEST, _MOST))
 

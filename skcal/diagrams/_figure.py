@@ -1,12 +1,13 @@
 """The square that a diagram is drawn in: its scale, diagonal, side labels, limits and legend."""
 
+import re
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
 
-from skcal.diagrams._curve import find_dense, place_density
+from skcal.diagrams._curve import find_dense, find_missing, find_supported, place_density
 from skcal.diagrams._entries import break_entries, list_entries
 from skcal.diagrams._style import choose_pale_color, merge_style
 
@@ -44,6 +45,8 @@ _LOGIT_TICKS = (
 )
 # Width of a panel in inches.
 _PANEL = 3.2
+# What labels say of a part of the probabilities.
+_PART = re.compile(r", [\d.e-]+ to [\d.e-]+")
 # Characters that the ticks of an axis may have in all, and the width of one of them in parts of the
 # size of the font.
 _MOST_LETTERS, _WIDTH_OF_A_LETTER = 30, 0.64
@@ -54,6 +57,10 @@ _MOST_OF_A_LABEL = 24
 # it must leave room for as much again above the square.
 _FIRST, _LAST = 1e-9, 1 - 1e-9
 _HIGHEST = 36.0
+# Where predictions and curves span less than this, the square ends there, but is as wide as this at
+# least; room beside them, ends beyond the first and the last tick, and ticks of the narrow square.
+NEAR, _NARROWEST = 0.3, 0.01
+_ROOM, _MARGIN, _N_TICKS = 0.04, 0.02, 5
 # A larger share of the rows beyond an edge is told.
 _FEW = 0.005
 
@@ -95,7 +102,24 @@ class Frame(NamedTuple):
                 break
         return found
 
+    @property
+    def is_part(self):
+        """Whether probabilities lie outside of the square."""
+        return self.scale == "probability" and self.high - self.low < 1
+
+    @property
+    def ends(self):
+        """First and last tick of probabilities."""
+        if not self.is_part:
+            return 0.0, 1.0
+        margin = _MARGIN / (1 + 2 * _MARGIN) * (self.high - self.low)
+        return round(self.low + margin, 9) + 0.0, round(self.high - margin, 9)  # 0, not -0
+
     def _list_sets(self):
+        if self.is_part:
+            first, last = self.ends
+            steps = (_find_step(last - first) * np.array([1, 2, 5])).tolist()
+            return (_list_multiples(first, last, step) for step in steps)
         if self.scale == "probability":
             return map(np.array, _TICKS)
         every = (np.unique([*some, *(1 - np.array(some))]) for some in _LOGIT_TICKS)
@@ -103,11 +127,24 @@ class Frame(NamedTuple):
 
     def write(self, ticks):
         """Labels of ticks."""
-        form = {"probability": ".1f", "logit": ".15g"}[self.scale]
+        form = {"probability": ".6g" if self.is_part else ".1f", "logit": ".15g"}[self.scale]
         return [f"{tick:{form}}" for tick in ticks]
 
 
 UNIT_SQUARE = Frame("probability", -0.01, 1.01)
+# With room for points at 0 and 1.
+_WIDE_SQUARE = Frame("probability", -_MARGIN, 1 + _MARGIN)
+
+
+def _find_step(width):
+    """1, 2 or 5 times a power of ten, so that about `_N_TICKS` steps fill a width."""
+    power = 10.0 ** np.floor(np.log10(width / _N_TICKS))
+    return power * min(m for m in (1, 2, 5, 10) if m * power >= width / _N_TICKS * (1 - 1e-9))
+
+
+def _list_multiples(first, last, step):
+    numbers = np.arange(np.ceil(first / step - 1e-6), np.floor(last / step + 1e-6) + 1)
+    return np.round(numbers * step, 12) + 0.0  # 0, not -0
 
 
 @contextmanager
@@ -199,7 +236,9 @@ def find_frame(ax, scale, curves):
             f"{ax.get_xscale()!r} and {ax.get_yscale()!r}. Use other axes."
         )
     if scale == "probability":
-        return UNIT_SQUARE
+        is_free = len(related) == 1 and not (has_data and _has_others(ax))
+        ends = [line.skcal_ends for line in ax.lines if hasattr(line, "skcal_ends")]
+        return _fit_square([*ends, *map(find_ends, curves)], is_free)
     bottom, top = logit(np.array([_find_ends(curve) for curve in curves])).T
     bottom, top = bottom.min(), top.max()
     margin = 0.03 * (top - bottom)
@@ -216,6 +255,48 @@ def find_frame(ax, scale, curves):
     return Frame("logit", low, high)
 
 
+def _has_others(ax):
+    """Whether axes show what is not of a display that keeps its ends."""
+    own = [hasattr(line, "skcal_ends") for line in ax.lines if not _is_diagonal(line)]
+    return not own or not all(own) or bool(ax.patches or ax.images)
+
+
+def _fit_square(ends, is_free):
+    """The square of probabilities for curves with these ends, small where that `is_free`."""
+    lows, highs, have_points = zip(*ends, strict=True)
+    low, high = min(lows), max(highs)
+    if not is_free or high - low >= NEAR:
+        return _WIDE_SQUARE if any(have_points) else UNIT_SQUARE
+    room = max(_ROOM * (high - low), (_NARROWEST - high + low) / 2)
+    low, high = max(low - room, 0.0), min(high + room, 1.0)
+    step = _find_step(high - low)
+    low = max(step * np.floor(low / step + 1e-6), 0.0)
+    high = min(step * np.ceil(high / step - 1e-6), 1.0)
+    margin = _MARGIN * (high - low)
+    return Frame("probability", float(low - margin), float(high + margin))
+
+
+def find_ends(curve):
+    """Smallest and largest coordinate of predictions and of the curve, and whether it is of points.
+
+    All of [0, 1] where it is not known where the predictions lie.
+    """
+    is_points = curve.kind == "values"
+    if curve.prob_range is None:
+        return 0.0, 1.0, is_points
+    points = np.concatenate(_list_points(curve, "probability"))
+    return float(points.min()), float(points.max()), is_points
+
+
+def _list_points(curve, scale):
+    """Places and heights of what is drawn of a curve, among all but the rarest predictions."""
+    low, high = curve.prob_range
+    places, heights = curve.prob_pred, curve.prob_true
+    shown = find_supported(curve, scale=scale) & ~np.isnan(heights)
+    shown &= (places >= low) & (places <= high)
+    return np.concatenate([[low, high], places[shown]]), heights[shown]
+
+
 def _find_ends(curve):
     """Smallest and largest coordinate of a curve on the scale of logits.
 
@@ -223,14 +304,18 @@ def _find_ends(curve):
     sample can tell.
     """
     places, means, shown = curve.prob_pred, curve.prob_true, curve.prob_pred
-    if curve.density is not None:
+    if curve.prob_range is not None:
+        shown, means = _list_points(curve, "logit")
+        means = np.append(means, find_missing(curve))
+    elif curve.density is not None:
         dense = find_dense(curve, curve.density)
         shown = shown if dense is None else place_density(curve)[dense]
     inside = (shown >= _FIRST) & (shown <= _LAST)
     shown = shown[inside] if inside.any() else shown
-    near = (places >= shown.min()) & (places <= shown.max())
+    if curve.prob_range is None:
+        means = means[(places >= shown.min()) & (places <= shown.max())]
     least = 1e-3 if curve.n_samples is None else 0.5 / max(curve.n_samples, 1.0)
-    values = np.concatenate([shown, np.clip(means[near], least, 1 - least)])
+    values = np.concatenate([shown, np.clip(means, least, 1 - least)])
     low, high = np.clip([values.min(), values.max()], _FIRST, _LAST)
     # A square of some width, also for a single point.
     return expit(min(logit(low), logit(high) - 1)), expit(max(logit(high), logit(low) + 1))
@@ -271,7 +356,7 @@ def draw_diagonal(ax, user_style):
     from matplotlib.lines import Line2D
 
     for line in ax.lines:
-        if all(np.array_equal(data, _DIAGONAL) for data in line.get_data()):
+        if _is_diagonal(line):
             return line
     default = {
         "color": choose_pale_color(ax),
@@ -281,6 +366,10 @@ def draw_diagonal(ax, user_style):
         "label": "Perfectly calibrated",
     }
     return ax.plot(_DIAGONAL, _DIAGONAL, **merge_style(default, user_style, Line2D))[0]
+
+
+def _is_diagonal(line):
+    return all(np.array_equal(data, _DIAGONAL) for data in line.get_data())
 
 
 def draw_side_labels(ax, above, below, frame=UNIT_SQUARE):
@@ -321,7 +410,31 @@ def draw_beyond(ax, frame, curves):
 def _write_pale(ax, frame, x, y, words, **options):
     """Words at shares of the sides of a square."""
     style = {"color": "0.55", "fontsize": "small", "fontstyle": "italic", "va": "center"}
-    return ax.text(frame.place(x), frame.place(y), words, zorder=1, **style, **options)
+    text = ax.text(frame.place(x), frame.place(y), words, zorder=1, **style, **options)
+    return keep_place([text], frame)[0]
+
+
+def keep_place(artists, frame):
+    """Let `finish_axes` keep artists at their shares of the side of a square that grows.
+
+    The heights of collections, and both coordinates of texts.
+    """
+    for artist in artists:
+        artist.skcal_frame = frame
+    return artists
+
+
+def _move_to(frame, ax):
+    for artist in (*ax.texts, *ax.collections):
+        before = getattr(artist, "skcal_frame", frame)
+        if before == frame:
+            continue
+        if artist in ax.texts:
+            artist.set_position([frame.place(before.measure(v)) for v in artist.get_position()])
+        else:
+            for path in artist.get_paths():
+                path.vertices[:, 1] = frame.place(before.measure(path.vertices[:, 1]))
+        artist.skcal_frame = frame
 
 
 def cut_at_frame(artists):
@@ -341,6 +454,7 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True
     kind, before = ax.spines["top"].get_position() or ("axes", 1.0)
     top = max(top or high, before if kind == "data" else high, high)
     ax.set(xlim=(low, high), aspect="equal")
+    _move_to(frame, ax)
     panel = getattr(ax.title, "skcal_panel", None)
     if panel is not None:  # another model on the panels of one
         labels = ax.get_xlabel(), ax.get_ylabel()
@@ -351,6 +465,7 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True
     ax.set_ylim(low, frame.place(start))
     has_legend = legend and ax.get_legend_handles_labels()[1]
     room = _draw_legend(ax, frame, start, title) if has_legend else 0.0
+    labels = [_tell_part(label, frame) for label in labels]
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1], y=0.5 / (start + room))
     break_labels(ax)
@@ -358,6 +473,15 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True
     _draw_spines(ax, frame, top, despine)
     _cut(ax, low, high, top)
     _hide_wide_sides(ax, frame)
+
+
+def _tell_part(label, frame):
+    """A label of an axis that says which part of the probabilities it shows."""
+    label = _PART.sub("", label)
+    if not frame.is_part or not label:
+        return label
+    words, *info = label.split(" (", 1)
+    return " (".join([f"{words}, {frame.ends[0]:g} to {frame.ends[1]:g}", *info])
 
 
 def _share_panel(ax, title):
@@ -421,7 +545,7 @@ def _draw_spines(ax, frame, top, despine):
     for side in ("left", "right"):
         ax.spines[side].set_bounds(frame.low, top)
     if despine:
-        ends = (0, 1) if frame.scale == "probability" else (frame.low, frame.high)
+        ends = frame.ends if frame.scale == "probability" else (frame.low, frame.high)
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         for side in ("bottom", "left"):

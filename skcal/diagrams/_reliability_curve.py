@@ -53,6 +53,9 @@ class ReliabilityCurve(Curve):
         Expected calibration error of the bins of a binned curve, shown in the legend.
     smooth_ece_interval : tuple (low, high), default=None
         Its interval, shown in the legend.
+    prob_range : tuple (low, high), default=None
+        Predictions between which nearly all rows lie: where it is known the axes end there, if that
+        is a small part of them.
     layers : dict, default=None
         What is shown beside the curve, by name of the layer: its data, or a dictionary of their
         fields, see Notes of :class:`ReliabilityDisplay`. None stands for nothing.
@@ -79,6 +82,7 @@ class ReliabilityCurve(Curve):
     smooth_ece_error: Any = None
     binned_ece: Any = None
     smooth_ece_interval: Any = None
+    prob_range: Any = None
     layers: Any = None
 
     def __post_init__(self):
@@ -90,7 +94,8 @@ class ReliabilityCurve(Curve):
         super().__post_init__()
         for name in ("bandwidth", "smooth_ece", "smooth_ece_error", "binned_ece"):
             store_number(self, name)
-        object.__setattr__(self, "smooth_ece_interval", _read_interval(self.smooth_ece_interval))
+        for name in ("smooth_ece_interval", "prob_range"):
+            object.__setattr__(self, name, _read_pair(name, getattr(self, name)))
         object.__setattr__(self, "layers", _read_layers(self.layers))
 
     def _list_facts(self):
@@ -103,13 +108,13 @@ class ReliabilityCurve(Curve):
         return None if self.bandwidth is None else self.bandwidth * float(np.sqrt(2 * np.pi))
 
 
-def _read_interval(ends):
+def _read_pair(name, ends):
     """A pair of floats; None stays None."""
     if ends is None:
         return None
     if np.shape(ends) != (2,):
-        raise ValueError(f"smooth_ece_interval must be a pair of low and high; got {ends!r}.")
-    return tuple(check_number("smooth_ece_interval", end, minimum=0.0) for end in ends)
+        raise ValueError(f"{name} must be a pair of low and high; got {ends!r}.")
+    return tuple(check_number(name, end, minimum=0.0) for end in ends)
 
 
 def _read_layers(layers):

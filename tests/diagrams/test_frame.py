@@ -11,7 +11,7 @@ from sklearn.calibration import CalibrationDisplay
 from skcal.diagrams import CalibrationSharpnessDisplay, DecisionCurveDisplay, ReliabilityDisplay
 from skcal.diagrams._entries import break_line
 from skcal.diagrams._figure import UNIT_SQUARE, Frame, cut_at_frame, draw_diagonal, finish_axes
-from tests.diagrams.artists import list_legend
+from tests.diagrams.artists import list_legend, read_vertices
 
 
 def draw(Display=ReliabilityDisplay, **options):
@@ -292,3 +292,104 @@ def test_axes_that_share_their_scale():
     draw(ax=ax, scale="logit")
     assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
     assert ax.get_xlim()[0] > 0.01  # of the predictions, not of matplotlib
+
+
+def make_rows(low, high, n_rows=1000):
+    """Calibrated predictions that are spread evenly."""
+    rng = np.random.default_rng(0)
+    proba = rng.uniform(low, high, n_rows)
+    return (rng.random(n_rows) < proba).astype(int), proba
+
+
+@pytest.mark.parametrize("ends", [(0.9, 1.0), (0.0, 0.02), (0.4, 0.65), (0.0, 0.002)])
+def test_square_ends_where_near_predictions_end(ends):
+    y, proba = make_rows(*ends, 20_000)
+    display = ReliabilityDisplay.from_predictions(y, proba, despine=True)
+    ax, line = display.ax_, display.line_
+    low, high = ax.get_xlim()
+    assert np.mean((proba > low) & (proba < high)) >= 0.99
+    assert high - low < 0.45
+    if np.ptp(ends) > 0.01:  # not narrower, lest noise look large
+        assert high - low < 3 * np.ptp(ends)
+    ax.figure.canvas.draw()
+    for values in (line.get_xdata(), line.get_ydata()):
+        shown = np.asarray(values)[~np.ma.getmaskarray(line.get_ydata())]
+        assert np.mean((shown > low) & (shown < high)) > 0.9
+    width, height = np.diff(ax.transData.transform([(low, low), (high, high)]), axis=0)[0]
+    assert width == pytest.approx(height, rel=1e-6)
+    # The labels of both axes say so, and the ticks at the ends do.
+    ticks = ax.get_xticks()
+    words = f", {ticks[0]:g} to {ticks[-1]:g} (Positive label: 1)"
+    assert ax.get_xlabel() == "Predicted probability" + words
+    assert ax.get_ylabel() == "Fraction of positives" + words
+    assert 2 <= len(ticks) <= 11
+    assert low < ticks[0] < ticks[-1] < high
+    assert ax.spines["bottom"].get_bounds() == pytest.approx((ticks[0], ticks[-1]))
+    # Nothing is drawn above it, where the legend stands.
+    top = ax.transData.transform((0, high))[1]
+    for artist in (line, display.band_):
+        assert artist.get_clip_box().y1 <= top + 1
+
+
+def test_square_holds_curves_that_come_later():
+    near, wider, wide = (make_rows(*ends) for ends in ((0.9, 1), (0.8, 1), (0.1, 1)))
+    layers = ("density", "rug", "witness", "split_density", "band")
+    both, alone = {}, ReliabilityDisplay.from_predictions(*near, layers=layers)
+    for order in ((near, wider), (wider, near)):
+        _, ax = plt.subplots()
+        for rows in order:
+            ReliabilityDisplay.from_predictions(*rows, layers=layers, ax=ax)
+        both[ax.get_xlim()] = ax.get_xlabel()
+    assert len(both) == len(set(both.values())) == 1
+    ((low, high),) = both
+    assert low < alone.ax_.get_xlim()[0] < alone.ax_.get_xlim()[1] == pytest.approx(high, abs=0.01)
+    ReliabilityDisplay.from_predictions(*wide, ax=alone.ax_)
+    expected = ReliabilityDisplay.from_predictions(*wide)
+    ax = alone.ax_
+    assert ax.get_xlim() == expected.ax_.get_xlim() == (UNIT_SQUARE.low, UNIT_SQUARE.high)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (
+        expected.ax_.get_xlabel(),
+        expected.ax_.get_ylabel(),
+    )
+    np.testing.assert_allclose(ax.get_xticks(), expected.ax_.get_xticks())
+    # What stands at shares of the square moves with it.
+    for one, other in zip(alone.side_labels_, expected.side_labels_, strict=True):
+        assert one.get_position() == pytest.approx(other.get_position())
+    expected = ReliabilityDisplay.from_predictions(*wide, layers=layers)
+    for name, n_ends in (("rug", 2), ("witness", 2), ("split_density", 1)):
+        one, other = (np.atleast_1d(getattr(d, f"{name}_"))[0] for d in (alone, expected))
+        ends = [read_vertices(artist)[:, 1] for artist in (one, other)]
+        for end in [np.min, np.max][:n_ends]:
+            assert end(ends[0]) == pytest.approx(end(ends[1]))
+
+
+def test_square_is_whole_where_others_need_it():
+    near = make_rows(0.9, 1)
+    whole = (UNIT_SQUARE.low, UNIT_SQUARE.high)
+    _, ax = plt.subplots()
+    CalibrationDisplay.from_predictions(*make_rows(0, 1), ax=ax)
+    shared = plt.subplots(1, 2, sharex=True, sharey=True)[1]
+    sharpness = CalibrationSharpnessDisplay.from_predictions(*near).ax_
+    for axes in (ax, shared[0], sharpness):
+        assert ReliabilityDisplay.from_predictions(*near, ax=axes).ax_.get_xlim() == whole
+    first = ReliabilityDisplay.from_predictions(*near).ax_
+    assert first.get_xlim() != whole
+    assert CalibrationSharpnessDisplay.from_predictions(*near, ax=first).ax_.get_xlim() == whole
+    # A curve that is far from near predictions needs it, too.
+    assert ReliabilityDisplay.from_predictions(near[0] * 0, near[1]).ax_.get_xlim() == whole
+    # Points at 0 and 1 are whole.
+    low, high = ReliabilityDisplay.from_predictions([0, 1] * 50, [0.0, 1.0] * 50).ax_.get_xlim()
+    assert low < whole[0] < whole[1] < high
+
+
+def test_part_of_the_probabilities_on_panels():
+    y, proba = make_rows(0.92, 0.99)
+    proba = np.c_[1 - proba, proba]
+    rng = np.random.default_rng(0)
+    y = (rng.random((1000, 2)) < proba[:, 1:]).astype(int)
+    low = np.c_[proba[:, 1], proba[:, 1]]
+    first = ReliabilityDisplay.from_predictions(y, low, reduction="multilabel")
+    assert first.ax_[0].get_xlabel() == "Predicted probability, 0.9 to 1"
+    ReliabilityDisplay.from_predictions(y, low / 2, reduction="multilabel", ax=first.ax_)
+    assert [ax.get_xlabel() for ax in first.ax_] == ["Predicted probability"] * 2
+    assert [ax.get_ylabel() for ax in first.ax_] == ["Fraction of positives", ""]

@@ -183,9 +183,10 @@ def test_curve_of_logits_ends_where_an_outcome_is_missing(rare):
         dense = find_dense(curve, curve.density)
         assert (shown | ~dense)[fewer > 0.51].all()
         assert (dense & ~shown).any()
-        # The band goes on: it tells how many outcomes there may be.
-        drawn = read_vertices(display.band_)[:, 0]
-        assert set(curve.prob_pred[dense]) <= set(drawn)
+        # The band ends there too, unless it leaves the diagonal: more outcomes were predicted.
+        band, drawn = curve.layers["band"], read_vertices(display.band_)[:, 0]
+        off = (band.low > band.prob_pred) | (band.high < band.prob_pred)
+        assert set(drawn) == set(curve.prob_pred[shown | (dense & off)])
 
 
 def test_overconfident_digits_lie_below_the_diagonal():

@@ -12,7 +12,7 @@ from skcal._estimates._smooth import bound_curve
 from skcal._input._independent_rows import check_log_odds, select_labelled_rows
 from skcal._input._validation import check_option
 from skcal._numerics.inference._score_interval import find_score_interval
-from skcal.diagrams._curve import HIGHEST, find_supported, store_array
+from skcal.diagrams._curve import HIGHEST, find_supported, is_off, store_array
 from skcal.diagrams._drawing import draw_bars, find_alone, style_band, take_color
 from skcal.diagrams._layer import Layer, LayerData
 from skcal.diagrams._style import merge_style
@@ -81,11 +81,13 @@ class BandLayer(Layer):
         elif band.kind == "belt":
             shown = None
         else:
-            # Also where no positive is near: that few are expected there is what the band tells.
-            shown = find_supported(curve, band.prob_pred)
+            dense = find_supported(curve, band.prob_pred)
+            # Beyond the curve it tells something where it leaves the diagonal: more were expected.
+            shown = find_supported(curve, band.prob_pred, view.frame.scale)
+            shown |= dense & is_off(band)
             ends = band.prob_pred, *(view.frame.clip(end) for end in ends[1:])
             if len(band.prob_pred) == len(curve.prob_pred):
-                alone = find_alone(curve, view.frame, shown)
+                alone = find_alone(curve, view.frame, dense)
         style = _style_area(band, line, user_style, view)
         if band.kind == "belt" and all(one.get_label() != _BELT for one in ax.collections):
             style = {"label": _BELT, **style}  # it need not follow the curve

@@ -9,6 +9,7 @@ import numpy as np
 from skcal.diagrams._curve import HIGHEST, store_array
 from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._drawing import take_color
+from skcal.diagrams._figure import keep_place
 from skcal.diagrams._layer import Layer, LayerData
 
 # The highest density fills this share of the height of the axes.
@@ -105,14 +106,17 @@ class SplitDensityLayer(Layer):
         negative, positive = data.negative[shown], data.positive[shown]
         unit = _find_unit(negative + positive)
         style = _style_density(line, user_style, view)
-        return [
+        areas = [
             ax.fill_between(data.prob_pred[shown], frame.place(base), frame.place(top), **style)
             for base, top in ((0.0, unit * negative), (1.0, 1.0 - unit * positive))
         ]
+        return keep_place(areas, frame)
 
 
 def _find_inside(places, frame):
     """Matplotlib cannot place 0 and 1 on the scale of logits."""
+    if frame.scale == "probability":  # whose square may grow
+        return np.ones(len(places), dtype=bool)
     return (places >= frame.low) & (places <= frame.high)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from skcal._numerics.errors._binned import find_middles
 from skcal.diagrams._curve import store_array
 from skcal.diagrams._drawing import draw_bars
+from skcal.diagrams._figure import keep_place
 from skcal.diagrams._layer import Layer, LayerData
 from skcal.diagrams._style import merge_style
 
@@ -63,4 +64,4 @@ class RugLayer(Layer):
         ends = (view.frame.place(end) for end in (base, base + _LENGTH * (1 - 2 * base)))
         default = {"color": line.get_color(), "linewidth": 0.8, "alpha": 0.8, "zorder": 1.7}
         style = merge_style(default, user_style, LineCollection)
-        return [draw_bars(ax, rug.prob_pred, *ends, style)]
+        return keep_place([draw_bars(ax, rug.prob_pred, *ends, style)], view.frame)

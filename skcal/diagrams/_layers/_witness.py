@@ -8,7 +8,7 @@ import numpy as np
 from skcal._numerics.cells._grid import linear_nodes
 from skcal._numerics.errors._smooth_calibration import balance_witness, find_witness
 from skcal.diagrams._curve import store_array
-from skcal.diagrams._figure import STRIP, STRIP_ID, WORD_ID
+from skcal.diagrams._figure import STRIP, STRIP_ID, WORD_ID, keep_place
 from skcal.diagrams._layer import Layer, LayerData
 from skcal.diagrams._style import merge_style
 
@@ -71,7 +71,7 @@ class WitnessLayer(Layer):
         strip.set_gid(STRIP_ID)
         if not any(text.get_gid() == WORD_ID for text in ax.texts):
             for words, sign in zip(view.sides, (1, -1), strict=True):
-                ax.text(
+                word = ax.text(
                     frame.place(-0.02),
                     frame.place(middle + sign * height / 2),
                     words.removeprefix("predicted "),
@@ -80,4 +80,5 @@ class WitnessLayer(Layer):
                     va="center",
                     gid=WORD_ID,
                 )
-        return [strip]
+                keep_place([word], frame)
+        return keep_place([strip], frame)
