@@ -144,7 +144,7 @@ class CurveDisplay(ABC):
         if is_own and max_panels is not None and len(squares) > max_panels:
             squares = sorted(squares, key=_find_error, reverse=True)[:max_panels]
         look["together"] = squares if is_own else None
-        with open_figure(ax, len(squares), panels=is_own) as axes:
+        with open_figure(ax, len(squares), panels=is_own, square=True) as axes:
             for one in axes:
                 check_shown(one, name_axes(self.reduction))
             drawn = [self._draw(*pair, look) for pair in zip(squares, axes, strict=True)]

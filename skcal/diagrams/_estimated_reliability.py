@@ -286,7 +286,7 @@ class EstimatedReliability(CurveDisplay):
         ...     ["no", "yes", "yes", "yes"], [0.1, 0.4, 0.7, 0.9], pos_label="yes"
         ... )
         >>> display.line_.get_label()
-        'Classifier (smECE = 0.225)'
+        'Classifier (smECE = 0.225, n = 4)'
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         display = cls.estimate(
@@ -583,7 +583,7 @@ class EstimatedReliability(CurveDisplay):
         >>> summary = CalibrationSummary().update([0, 1, 1, 1], [0.1, 0.4, 0.7, 0.9])
         >>> display = ReliabilityDisplay.from_summary(summary, name="Monday")
         >>> display.line_.get_label()
-        'Monday (smECE = 0.225)'
+        'Monday (smECE = 0.225, n = 4)'
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_summary)
         options = check_options(

@@ -47,6 +47,9 @@ _LOGIT_TICKS = (
 _PANEL = 3.2
 # What labels say of a part of the probabilities.
 _PART = re.compile(r", [\d.e-]+ to [\d.e-]+")
+# Size of the figure of one square, and about the sides that its layout will give it.
+_SIZE = (5.0, 5.4)
+_SIDES = {"left": 0.13, "right": 0.98, "bottom": 0.1, "top": 0.99}
 # Characters that the ticks of an axis may have in all, and the width of one of them in parts of the
 # size of the font.
 _MOST_LETTERS, _WIDTH_OF_A_LETTER = 30, 0.64
@@ -148,10 +151,11 @@ def _list_multiples(first, last, step):
 
 
 @contextmanager
-def open_figure(ax, n_panels=1, *, panels=False):
+def open_figure(ax, n_panels=1, *, panels=False, square=False):
     """Axes to draw on, those given or those of a new figure, which is closed again after an error.
 
-    A ValueError unless `ax` is None or holds as many axes as there are panels.
+    A ValueError unless `ax` is None or holds as many axes as there are panels. A new figure with
+    `square` has room for one square and its legend.
     """
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
@@ -175,6 +179,8 @@ def open_figure(ax, n_panels=1, *, panels=False):
     if panels:
         size = (_PANEL * n_columns, (_PANEL + 0.3) * n_rows + 0.8)
         options = {"figsize": size, "layout": "constrained"}
+    elif square:
+        options = {"figsize": _SIZE, "layout": "constrained", "gridspec_kw": _SIDES}
     figure, axes = plt.subplots(n_rows, n_columns, squeeze=False, **options)
     axes, spare = np.split(axes.ravel(), [n_panels])
     for one in spare:

@@ -19,6 +19,7 @@ class Term(NamedTuple):
     form: str = ".3f"
     intervals: list[Any] | None = None  # pairs (low, high), None for unknown ones
     errors: list[Any] | None = None  # how far values may be from the truth, None if unknown
+    is_count: bool = False  # of several curves it has a range, not a mean
 
 
 def count_rows(values):
@@ -95,6 +96,9 @@ def label_curves(names, terms, n_curves, *, separate):
 
 
 def _show_spread(term):
+    if term.is_count:
+        ends = f"{min(term.values):{term.form}}", f"{max(term.values):{term.form}}"
+        return f"{' to '.join(dict.fromkeys(ends))} each"
     if np.isinf(term.values).any():
         return "inf"
     return f"{np.mean(term.values):{term.form}} +/- {np.std(term.values):{term.form}}"

@@ -91,8 +91,8 @@ class ReliabilityDisplay(EstimatedReliability):
     not all at once, however rare an outcome is; what is covered is the mean outcome of the rows
     that the point stands for. Where they depend on each other the band is too narrow unless
     `clusters` are given, and for soft labels it is too wide. An isotonic curve [3]_ has none, since
-    its steps are chosen by the outcomes. Where weights differ, the legend shows the effective
-    number of all rows.
+    its steps are chosen by the outcomes. The legend shows the number n of rows of positive weight,
+    and where weights differ the effective number of all rows.
 
     With `clusters` that number is divided by the ratio of the variance between clusters to that of
     independent rows,
@@ -217,5 +217,6 @@ class ReliabilityDisplay(EstimatedReliability):
                 intervals=[curve.smooth_ece_interval for curve in curves],
                 errors=[curve.smooth_ece_error for curve in curves],
             ),
+            Term("n", [curve.n_rows for curve in curves], form=",.0f", is_count=True),
             count_rows([curve.effective_rows for curve in curves]),
         ]

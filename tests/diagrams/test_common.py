@@ -163,6 +163,17 @@ def test_legend_entries():
         assert labels == expected
 
 
+def test_legend_shows_how_many_rows_each_curve_has():
+    for counts, words in (([40, 40], "40 each"), ([40, 1400], "40 to 1,400 each")):
+        term = Term("n", counts, form=",.0f", is_count=True)
+        assert label_curves(["a"], [term], 2, separate=False) == [f"a (n = {words})", None]
+        labels = [f"n = {count:,}" for count in counts]
+        assert label_curves(None, [term], 2, separate=True) == labels
+    options = {"sample_weight": [1, 1, 0]}
+    label = RELIABILITY.from_predictions([0, 1, 1], [0.2, 0.6, 0.7], **options).line_.get_label()
+    assert label.endswith(", n = 2)")
+
+
 @mostly_reliability
 def test_positive_label_is_shown(Display):
     for y_true, options, shown in (

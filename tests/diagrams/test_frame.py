@@ -190,6 +190,20 @@ def test_axes_that_show_several_labels():
     CalibrationSharpnessDisplay.from_predictions(y, proba, pos_label="a", ax=ax)
 
 
+def test_most_of_a_new_figure_is_the_square(rows):
+    """Also with two lines in the legend, and none of them leaves the figure."""
+    for Display in (ReliabilityDisplay, CalibrationSharpnessDisplay):
+        display = Display.from_predictions(*rows)
+        figure, ax = display.figure_, display.ax_
+        figure.canvas.draw()
+        low, high = ax.get_xlim()
+        (left, bottom), (right, top) = ax.transData.transform([(low, low), (high, high)])
+        assert (right - left) * (top - bottom) > 0.6 * figure.bbox.width * figure.bbox.height
+        assert figure.bbox.y1 >= ax.get_legend().get_window_extent().y1
+        assert 0 <= ax.yaxis.label.get_window_extent().x0
+        assert 0 <= ax.xaxis.label.get_window_extent().y0
+
+
 def test_reference_lines_are_seen_on_dark_axes():
     with plt.style.context("dark_background"):
         displays = [

@@ -47,7 +47,7 @@ def rare():
 
 def test_legend_shows_the_measure(shared_data):
     # Residuals of one sign: smECE is the absolute mean residual.
-    assert draw([1] * 50, [0.966] * 50).line_.get_label() == "Classifier (smECE = 0.034)"
+    assert draw([1] * 50, [0.966] * 50).line_.get_label() == "Classifier (smECE = 0.034, n = 50)"
     # smECE computed from the definition by direct quadrature, to the digits shown.
     for file, value in (
         ("cifar10_densenet40_confidence.csv", "0.055"),
@@ -57,7 +57,7 @@ def test_legend_shows_the_measure(shared_data):
     ):
         rows = pd.read_csv(shared_data / file)
         display = draw(rows["y_true"], rows["y_prob"])
-        assert display.line_.get_label() == f"Classifier (smECE = {value})"
+        assert display.line_.get_label() == f"Classifier (smECE = {value}, n = {len(rows):,})"
 
 
 def test_legend_shows_the_effective_number_of_rows_where_weights_differ(data):
@@ -107,7 +107,7 @@ def test_bins_are_those_of_scikit_learn_and_of_the_measure(strategy, n_bins):
     np.testing.assert_allclose(points, calibration_curve(y, proba, **options), atol=1e-12)
     error = expected_calibration_error(y, proba, **options)
     assert display.curves[0].binned_ece == pytest.approx(error, abs=1e-12)
-    words = f"Classifier (ECE = {error:.3f}, smECE = {display.smooth_ece:.3f})"
+    words = f"Classifier (ECE = {error:.3f}, smECE = {display.smooth_ece:.3f}, n = 500)"
     assert display.line_.get_label() == words
     assert draw(y, proba).curves[0].binned_ece is None
     weight = rng.integers(1, 4, 500)
@@ -161,7 +161,8 @@ def test_everything_is_on_the_scale_of_logits(rare):
     np.testing.assert_array_equal(display.prob_pred, smooth.prob_pred)
     np.testing.assert_array_equal(display.prob_true, smooth.prob_true)
     assert display.ax_.get_xscale() == display.ax_.get_yscale() == display.scale == "logit"
-    assert display.line_.get_label() == f"Classifier (logit smECE = {display.smooth_ece:.3f})"
+    words = f"Classifier (logit smECE = {display.smooth_ece:.3f}, n = 800)"
+    assert display.line_.get_label() == words
     # A long scale has two points in a bandwidth, a short one 201.
     narrow = draw(*rare, scale="logit", bandwidth=0.02)
     assert 0.01 <= np.diff(logit(narrow.curves[0].density_grid)).max() <= 0.0101

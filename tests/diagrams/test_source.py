@@ -67,7 +67,7 @@ def test_legend_has_the_bound_of_the_error_where_that_is_seen(data, n_cells):
     assert display.curves[0].smooth_ece_error == bound
     assert (bound > 5e-4) == (n_cells == 16)
     words = f"{value:.3f} ± {bound:.3f}" if n_cells == 16 else f"{value:.3f}"
-    assert display.line_.get_label() == f"Classifier (smECE = {words})"
+    assert display.line_.get_label() == f"Classifier (smECE = {words}, n = 3,000)"
     assert ReliabilityDisplay.estimate(y, proba).curves[0].smooth_ece_error is None
 
 

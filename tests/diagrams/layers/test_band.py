@@ -98,7 +98,7 @@ def test_interval_is_the_confidence_interval(rows, scale):
     low, high = interval = display.curves[0].smooth_ece_interval
     assert interval == confidence_interval(y, proba, scale=scale, random_state=0)[1:]
     measure = "smECE" if scale == "probability" else "logit smECE"
-    expected = f"model ({measure} = {display.smooth_ece:.3f} [{low:.3f}, {high:.3f}])"
+    expected = f"model ({measure} = {display.smooth_ece:.3f} [{low:.3f}, {high:.3f}], n = 500)"
     assert display.line_.get_label() == list_legend(display.ax_)[1] == expected
     assert draw(y, proba).curves[0].smooth_ece_interval is None
     # The same halves, whatever is drawn beside.
