@@ -38,7 +38,7 @@ class Curve:
     # is not known. Between the ends of `prob_range` lie nearly all predictions.
     kind = "smooth"
     layers = MappingProxyType[str, Any]({})
-    prob_range: ClassVar[Any] = None
+    prob_range = None
     _kernel_width: ClassVar[float | None] = None
 
     @property

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from skcal._input._validation import check_option
 from skcal._tools._typing import ArrayLike, RandomState, Reduction
+from skcal.diagrams._curves_display import name_models
 from skcal.diagrams._display import CurveDisplay
 from skcal.diagrams._estimate import check_options, estimate_rows, estimate_summary
 from skcal.diagrams._response import (
@@ -167,7 +168,7 @@ class EstimatedReliability(CurveDisplay):
     def from_predictions(
         cls,
         y_true: ArrayLike,
-        y_proba: ArrayLike,
+        y_proba: ArrayLike | Mapping[str, ArrayLike],
         *,
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
@@ -194,9 +195,10 @@ class EstimatedReliability(CurveDisplay):
         ----------
         y_true : array-like of shape (n_samples,)
             True labels.
-        y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
-            Predicted probabilities in [0, 1]: of the positive label, or one column per label
-            with rows that sum to 1.
+        y_proba : array-like or dict of array-like
+            Predicted probabilities in [0, 1] of shape (n_samples,), (n_samples, 1) or
+            (n_samples, n_classes): of the positive label, or one column per label with rows that
+            sum to 1. A dictionary has those of several models for the same rows, by name.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
         pos_label : int, float, bool or str, default=None
@@ -297,7 +299,7 @@ class EstimatedReliability(CurveDisplay):
             labels=labels,
             reduction=reduction,
             clusters=clusters,
-            name="Classifier" if name is None else name,
+            name="Classifier" if name is None and not isinstance(y_proba, Mapping) else name,
             kind=kind,
             n_bins=n_bins,
             strategy=strategy,
@@ -315,7 +317,7 @@ class EstimatedReliability(CurveDisplay):
     def estimate(
         cls,
         y_true: ArrayLike,
-        y_proba: ArrayLike,
+        y_proba: ArrayLike | Mapping[str, ArrayLike],
         *,
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
@@ -331,8 +333,9 @@ class EstimatedReliability(CurveDisplay):
         ----------
         y_true : array-like of shape (n_samples,)
             True labels, or soft labels.
-        y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
-            Predicted probabilities in [0, 1].
+        y_proba : array-like or dict of array-like
+            Predicted probabilities in [0, 1] of shape (n_samples,), (n_samples, 1) or
+            (n_samples, n_classes), see :meth:`from_predictions`.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
         pos_label : int, float, bool or str, default=None
@@ -375,8 +378,24 @@ class EstimatedReliability(CurveDisplay):
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         options = check_options(**options)
-        found = estimate_rows(y_true, y_proba, data, reduction, options, clusters)
-        return cls(**found | {"name": name})
+        if not isinstance(y_proba, Mapping):
+            found = estimate_rows(y_true, y_proba, data, reduction, options, clusters)
+            return cls(**found | {"name": name})
+        models = name_models(y_proba, name)
+        found = [
+            estimate_rows(y_true, proba, data, reduction, options, clusters)
+            for proba in models.values()
+        ]
+        if len(found) > 1 and any(one["panels"] for one in found):
+            raise ValueError(
+                f"y_proba must hold one model where there are panels; got reduction={reduction!r} "
+                f"and {len(found)} models. Draw each on the axes of the first, ax=display.ax_."
+            )
+        kinds = {one["reduction"] for one in found}
+        if len(kinds) > 1:
+            raise ValueError("y_proba must hold probabilities of the same classes for all models.")
+        curves = [curve for one in found for curve in one["curves"]]
+        return cls(**found[0] | {"curves": curves, "name": list(models)})
 
     @classmethod
     def from_cv_results(
@@ -439,7 +458,7 @@ class EstimatedReliability(CurveDisplay):
             changes with the sample, so that there is no band unless "band" is named.
         name : str or list of str, default=None
             Name for the legend. None takes the class name of the estimators. A list names every
-            fold and needs a list as `curve_kwargs`.
+            fold, which has its own look then.
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
         **plot_kwargs : dict

@@ -61,12 +61,8 @@ def check_lengths(n_curves, **lists):
 def check_curve_kwargs(curve_kwargs, names, n_curves):
     """One dictionary for each curve, and whether every curve has its own."""
     if curve_kwargs is None or isinstance(curve_kwargs, Mapping):
-        if names is not None and len(names) > 1:
-            raise ValueError(
-                f"name must be one string, or curve_kwargs a list of {n_curves} dictionaries: "
-                f"curves that look the same cannot be told apart by {len(names)} names."
-            )
-        return [curve_kwargs or {}] * n_curves, n_curves == 1
+        is_named = names is not None and len(names) > 1
+        return [curve_kwargs or {}] * n_curves, n_curves == 1 or is_named
     is_list = isinstance(curve_kwargs, list) and len(curve_kwargs) == n_curves
     if not is_list or not all(isinstance(style, Mapping | None) for style in curve_kwargs):
         raise ValueError(

@@ -31,8 +31,8 @@ class ReliabilityDisplay(EstimatedReliability):
     curves : list of ReliabilityCurve
         What is drawn, with the data of layers beside it.
     name : str or list of str, default=None
-        Name of the model for the legend. A list names every curve and needs a list as
-        `curve_kwargs`. None shows no name.
+        Name of the model for the legend. A list names every curve, which has its own look then.
+        None shows no name.
     scale : {"probability", "logit"}, default="probability"
         Scale of the axes, of the bandwidth and of the density.
     reduction : str, default=None

@@ -337,7 +337,6 @@ def test_bad_plot_options(Display):
     for options, message in (
         ({"curve_kwargs": [{}]}, "curve_kwargs must be None, a dictionary or a list of 3"),
         ({"curve_kwargs": [{}] * 3, "name": ["a", "b"]}, "name must have .* 3 curves; got 2"),
-        ({"name": ["a", "b", "c"]}, "name must be one string, or curve_kwargs a list"),
         ({"despine": "no"}, "despine must be True or False; got 'no'"),
         ({"ref_line_kwargs": "red"}, "ref_line_kwargs must be None or a dictionary; got 'red'"),
         ({"layers": 1}, r"layers must be a sequence of names, .* got 1"),

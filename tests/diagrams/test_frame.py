@@ -200,8 +200,8 @@ def test_most_of_a_new_figure_is_the_square(rows):
         (left, bottom), (right, top) = ax.transData.transform([(low, low), (high, high)])
         assert (right - left) * (top - bottom) > 0.6 * figure.bbox.width * figure.bbox.height
         assert figure.bbox.y1 >= ax.get_legend().get_window_extent().y1
-        assert 0 <= ax.yaxis.label.get_window_extent().x0
-        assert 0 <= ax.xaxis.label.get_window_extent().y0
+        assert ax.yaxis.label.get_window_extent().x0 >= 0
+        assert ax.xaxis.label.get_window_extent().y0 >= 0
 
 
 def test_reference_lines_are_seen_on_dark_axes():

@@ -577,3 +577,33 @@ def test_what_counts_as_few_values():
     summary = CalibrationSummary().update([0, 1], [0.2, 0.9])
     with pytest.raises(ValueError, match="kind='values' needs single predictions; got a summary"):
         ReliabilityDisplay.from_summary(summary, kind="values")
+
+
+def test_several_models_at_once(data, multiclass):
+    y, proba = data
+    models = {"a": proba, "b": proba**2, "c": np.full(600, 0.4)}
+    display = draw(y, models, pos_label=1)
+    _, ax = plt.subplots()
+    for (name, one), curve, line in zip(models.items(), display.curves, display.line_, strict=True):
+        expected = draw(y, one, pos_label=1, name=name, ax=ax)
+        assert_same_curve(curve, expected.curves[0])
+        assert line.get_label() == expected.line_.get_label()
+        assert line.get_color() == expected.line_.get_color()
+    assert list_legend(display.ax_) == list_legend(ax)
+    assert display.ax_.get_xlim() == ax.get_xlim()
+    again = display.plot(curve_kwargs={"alpha": 0.3})
+    assert [line.get_alpha() for line in again.line_] == [0.3] * 3
+    assert len({line.get_color() for line in again.line_}) == 3
+    one = draw(y, {"a": proba}, pos_label=1)
+    assert one.line_.get_label() == draw(y, proba, pos_label=1, name="a").line_.get_label()
+    model, X, y = multiclass
+    proba = model.predict_proba(X)
+    plt.close("all")
+    for bad, options, message in (
+        ({}, {}, "y_proba must hold the probabilities of one model at least"),
+        ({"a": proba}, {"name": "b"}, "name must be None: the keys of y_proba name its models"),
+        ({"a": proba, "b": proba}, {"reduction": "classwise"}, "one model where there are panels"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            draw(y, bad, **options)
+        assert not plt.get_fignums()
