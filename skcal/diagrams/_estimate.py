@@ -33,6 +33,8 @@ from skcal.diagrams._response import name_reduction
 from skcal.diagrams._source import DiagramCells, DiagramRows
 from skcal.streaming import CalibrationSummary
 
+# Bins, unless the user says otherwise.
+_N_BINS = 15
 # Layers that are computed unless the user says otherwise.
 DEFAULT_LAYERS = ("density", "band", "curve_width")
 # Up to this number of distinct predictions each is a point, where they have as many rows each.
@@ -66,8 +68,8 @@ class CurveOptions(NamedTuple):
 def check_options(
     *,
     kind="auto",
-    n_bins=15,
-    strategy="uniform",
+    n_bins=None,
+    strategy=None,
     scale="probability",
     bandwidth=None,
     band="wilson",
@@ -78,7 +80,11 @@ def check_options(
 ):
     """Check the options of `ReliabilityDisplay.from_predictions`."""
     check_option("kind", kind, ("auto", *KINDS))
-    n_bins = check_n_bins(n_bins)
+    for name, value in (("n_bins", n_bins), ("strategy", strategy)):
+        if value is not None and kind != "binned":
+            raise ValueError(f"{name} needs kind='binned'; got kind={kind!r}, which has no bins.")
+    n_bins = check_n_bins(_N_BINS if n_bins is None else n_bins)
+    strategy = "uniform" if strategy is None else strategy
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
     bandwidth = check_curve_bandwidth(bandwidth, scale)
     check_option("band", band, BANDS)

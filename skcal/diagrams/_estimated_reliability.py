@@ -44,8 +44,8 @@ class EstimatedReliability(CurveDisplay):
         reduction: Reduction = "auto",
         clusters: ArrayLike | None = None,
         kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
-        n_bins: int | Literal["cube_root"] = 15,
-        strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+        n_bins: int | Literal["cube_root"] | None = None,
+        strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
@@ -84,10 +84,10 @@ class EstimatedReliability(CurveDisplay):
         kind : str, default="auto"
             How the mean outcome is estimated, one of "auto", "smooth", "nadaraya-watson",
             "isotonic", "binned" and "values", see :meth:`from_predictions`.
-        n_bins : int or "cube_root", default=15
-            Number of bins, at most 2^24, or "cube_root", if they are needed; see
-            :func:`skcal.metrics.expected_calibration_error`.
-        strategy : {"uniform", "quantile", "sweep"}, default="uniform"
+        n_bins : int or "cube_root", default=None
+            Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
+            see :func:`skcal.metrics.expected_calibration_error`.
+        strategy : {"uniform", "quantile", "sweep"}, default=None
             Where the edges of the bins lie, see :meth:`from_predictions`.
         scale : {"probability", "logit"}, default="probability"
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
@@ -176,8 +176,8 @@ class EstimatedReliability(CurveDisplay):
         reduction: Reduction = "auto",
         clusters: ArrayLike | None = None,
         kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
-        n_bins: int | Literal["cube_root"] = 15,
-        strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+        n_bins: int | Literal["cube_root"] | None = None,
+        strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
@@ -230,12 +230,13 @@ class EstimatedReliability(CurveDisplay):
             "values" the mean outcome of every distinct prediction, as a point. "auto" takes
             "values" where there are 20 of them at most, with 5 rows each on average, such as the
             votes of a few trees, and no `bandwidth` is given; else "smooth".
-        n_bins : int or "cube_root", default=15
-            Number of bins, at most 2^24, or "cube_root", if they are needed; see
+        n_bins : int or "cube_root", default=None
+            Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
+            see :func:`skcal.metrics.expected_calibration_error`.
+        strategy : {"uniform", "quantile", "sweep"}, default=None
+            Of ``kind="binned"``: bins of equal width, which None stands for, of equal mass, or as
+            many of equal mass as keep the mean outcomes sorted, see
             :func:`skcal.metrics.expected_calibration_error`.
-        strategy : {"uniform", "quantile", "sweep"}, default="uniform"
-            Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
-            sorted, see :func:`skcal.metrics.expected_calibration_error`.
         scale : {"probability", "logit"}, default="probability"
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
         bandwidth : float, default=None
@@ -408,8 +409,8 @@ class EstimatedReliability(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         reduction: Literal["auto", "confidence", "full"] = "auto",
         kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
-        n_bins: int | Literal["cube_root"] = 15,
-        strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
+        n_bins: int | Literal["cube_root"] | None = None,
+        strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
@@ -440,10 +441,10 @@ class EstimatedReliability(CurveDisplay):
         kind : str, default="auto"
             How the mean outcome is estimated, one of "auto", "smooth", "nadaraya-watson",
             "isotonic", "binned" and "values", see :meth:`from_predictions`.
-        n_bins : int or "cube_root", default=15
-            Number of bins, at most 2^24, or "cube_root", if they are needed; see
-            :func:`skcal.metrics.expected_calibration_error`.
-        strategy : {"uniform", "quantile", "sweep"}, default="uniform"
+        n_bins : int or "cube_root", default=None
+            Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
+            see :func:`skcal.metrics.expected_calibration_error`.
+        strategy : {"uniform", "quantile", "sweep"}, default=None
             Where the edges of the bins lie, see :meth:`from_predictions`.
         scale : {"probability", "logit"}, default="probability"
             Scale of the axes, on which smECE measures, and curve and density are smoothed too.
@@ -520,7 +521,7 @@ class EstimatedReliability(CurveDisplay):
         summary: CalibrationSummary,
         *,
         kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
-        n_bins: int | Literal["cube_root"] = 15,
+        n_bins: int | Literal["cube_root"] | None = None,
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic"] = "wilson",
         interval: bool = False,
@@ -540,9 +541,9 @@ class EstimatedReliability(CurveDisplay):
             draw a panel for each class.
         kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
             How the mean outcome is estimated, see :meth:`from_predictions`.
-        n_bins : int or "cube_root", default=15
-            Number of bins of equal width, at most 2^24, or "cube_root", if they are needed; see
-            :func:`skcal.metrics.expected_calibration_error`.
+        n_bins : int or "cube_root", default=None
+            Number of bins of equal width of ``kind="binned"``, at most 2^24, or "cube_root"; None
+            stands for 15, see :func:`skcal.metrics.expected_calibration_error`.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
         band : {"wilson", "isotonic"}, default="wilson"

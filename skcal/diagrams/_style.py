@@ -1,12 +1,13 @@
 """Colours and dashes, and how they yield to the keyword arguments of the user."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from skcal._input._validation import check_flag
 
 # Hues of Okabe and Ito, which colour-blind readers tell apart, ordered so that neighbours differ
 # in lightness or dash pattern: in greyscale the dashes alone still tell the curves apart.
-CURVE_STYLES = (
+CURVE_STYLES: tuple[dict[str, Any], ...] = (
     {"color": "#0072B2", "linestyle": "-"},
     {"color": "#D55E00", "linestyle": "--"},
     {"color": "#009E73", "linestyle": "-."},

@@ -123,7 +123,8 @@ def test_bins_are_those_of_scikit_learn_and_of_the_measure(strategy, n_bins):
 @pytest.mark.parametrize("scale", ["probability", pytest.param("logit", marks=pytest.mark.slow)])
 def test_what_is_computed_may_be_drawn_later(kind, scale, binary):
     model, X, y = binary
-    options = {"kind": kind, "scale": scale, "n_bins": 5, "interval": kind == "smooth"}
+    options = {"kind": kind, "scale": scale, "interval": kind == "smooth"}
+    options |= {"n_bins": 5} if kind == "binned" else {}
     options |= {"random_state": 0}
     options["layers"] = ("density", "band", "rug", "witness")
     drawn = ReliabilityDisplay.from_estimator(model, X, y, **options)
@@ -146,8 +147,13 @@ def test_bad_options():
     for options, message in (
         ({"reduction": "confidense"}, "reduction must be .* Did you mean 'confidence'"),
         ({"kind": "step"}, "kind must be one of 'auto', 'smooth', .*'isotonic', 'binned'"),
-        ({"n_bins": 0}, "n_bins must be at least 1; got 0"),
-        ({"strategy": "even"}, "strategy must be one of 'uniform'"),
+        ({"kind": "binned", "n_bins": 0}, "n_bins must be at least 1; got 0"),
+        ({"kind": "binned", "strategy": "even"}, "strategy must be one of 'uniform'"),
+        ({"n_bins": 10}, "n_bins needs kind='binned'; got kind='auto', which has no bins"),
+        (
+            {"kind": "isotonic", "strategy": "quantile"},
+            "strategy needs kind='binned'; got kind='is",
+        ),
         ({"scale": "logit", "bandwidth": 100}, "bandwidth must be .* below 100"),
     ):
         with pytest.raises(ValueError, match=message):
