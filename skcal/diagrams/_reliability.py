@@ -133,8 +133,8 @@ class ReliabilityDisplay(EstimatedReliability):
     with the density :math:`\delta`, or half of the maximum, whichever is less. The attributes hold
     all values. Without `density`, `bandwidth` or `n_samples` the whole curve is drawn. On the scale
     of logits the curve ends, besides, where the mean outcome stands for less than half a
-    prediction of either outcome: there it would fall or rise without end. The Wilson band goes on,
-    and tells how frequent the missing outcome may be.
+    prediction of either outcome: there it would fall or rise without end. The Wilson band goes on
+    where it leaves the diagonal: more of the missing outcome were predicted.
 
     The strip shows a weight function w of the smooth calibration error, the maximum of
     :math:`\mathbb{E}[w(v)\,(y - v)]` over functions with values in [-1, 1] and slopes of size 1 at
@@ -142,6 +142,10 @@ class ReliabilityDisplay(EstimatedReliability):
     is -1 or 1 somewhere unless the mean residual is exactly zero; the one drawn is moved by a
     constant towards equal extremes of both signs, as far as it attains 90 % of the maximum. For
     more than 16384 rows it is found on a grid of 16384 cells.
+
+    Where all but 1 % of the predictions, and the curve there, span less than 0.3, the square shows
+    that part of the probabilities only, and the labels of the axes tell which. A curve that is added
+    to it widens it. Axes that share their limits, or show lines of others, have all of [0, 1].
 
     On the scale of logits the square ends at 1e-9 and 1 - 1e-9 at most, and earlier at the top if
     it is very long: points further out, such as predictions of 0 and 1, are not shown, and words at
