@@ -22,6 +22,7 @@ USED_WITH = {
     "kernel_calibration_error": {"method": "fourier"},
     "kernel_calibration_test": {"method": "bootstrap"},
     "ReliabilityDisplay.from_predictions": {"kind": "binned"},
+    "ReliabilityDisplay.from_summary": {"kind": "binned"},
     "multicalibration_error": {"min_samples": 1},
     "audit_groups": {"min_samples": 1, "random_state": 0},
     "make_groups": {"min_samples": 1},

@@ -144,8 +144,9 @@ class ReliabilityDisplay(EstimatedReliability):
     more than 16384 rows it is found on a grid of 16384 cells.
 
     Where all but 1 % of the predictions, and the curve there, span less than 0.3, the square shows
-    that part of the probabilities only, and the labels of the axes tell which. A curve that is added
-    to it widens it. Axes that share their limits, or show lines of others, have all of [0, 1].
+    that part of the probabilities only, and the labels of the axes tell which. A curve that is
+    added to it widens it. Axes that share their limits, or show lines of others, have all of
+    [0, 1].
 
     On the scale of logits the square ends at 1e-9 and 1 - 1e-9 at most, and earlier at the top if
     it is very long: points further out, such as predictions of 0 and 1, are not shown, and words at
