@@ -21,7 +21,7 @@ _CERTAIN = (0.0, np.nextafter(1.0, 0.0))
 
 # Residuals are measured in no smaller part than this, which rounding leaves intact.
 _LEAST_STEP = 1e-6
-# Where there are so many times as many cells as rows, the labels that are drawn are few among them.
+# With this many cells per row, the labels that are drawn hit few of them.
 _MANY_CELLS = 4
 
 

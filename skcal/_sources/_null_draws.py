@@ -73,7 +73,7 @@ class IndependentSums:
         self._sources = sources
 
     def count(self, n_cells):
-        """How many numbers a draw has, for so many cells."""
+        """How many numbers a draw has for a number of cells."""
         return n_cells
 
     def draw(self, rng, n_draws):
@@ -91,7 +91,7 @@ class SharedSums:
         self._source, self._starts = source, starts
 
     def count(self, n_cells):
-        """How many numbers a draw has, for so many cells."""
+        """How many numbers a draw has for a number of cells."""
         return n_cells
 
     def draw(self, rng, n_draws):

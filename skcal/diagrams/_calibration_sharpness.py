@@ -433,7 +433,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
 
 
 def _estimate_curve(y_true, y_proba, data, options):
-    """Arguments of a display of one curve, but for its name."""
+    """Arguments of a display of one curve, without its name."""
     curve = calibration_sharpness_curve(y_true, y_proba, **data, **options)
     predictions = check_predictions(y_true, y_proba, **data)
     (sample,) = REDUCTIONS["auto"](predictions)

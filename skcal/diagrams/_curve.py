@@ -130,7 +130,7 @@ def read_density(curve, places):
     """The density behind a curve at any places, linear between its points.
 
     Where several points are at one place, as those around a prediction that many rows share, it is
-    the largest of theirs, but for the points themselves.
+    the largest of theirs, except for the points themselves.
     """
     known = place_density(curve)
     if np.array_equal(places, known):

@@ -13,7 +13,7 @@ _SHORTEST = 0.005
 
 # Of points that no line joins, by the dashes that the line would have.
 _MARKERS = {style["linestyle"]: marker for style, marker in zip(CURVE_STYLES, "osD^v", strict=True)}
-# What kinds of curves look like, but for their colours and dashes.
+# What kinds of curves look like, apart from their colours and dashes.
 _KIND_STYLES = {
     "smooth": {"linewidth": 2},
     "nadaraya-watson": {"linewidth": 2},

@@ -69,7 +69,7 @@ def draw_above(ax):
 
 
 def fit_legend(ax, handles, entries, width, **options):
-    """A legend of two columns, or one where that is wider than so many pixels, or broken lines."""
+    """A legend of two columns, or one if that is too wide in pixels, or broken lines."""
     options = {"fontsize": "small", "frameon": False, **options}
     for n_columns in (2, 1):
         legend = ax.legend(handles, entries, ncols=n_columns, **options)
@@ -80,7 +80,7 @@ def fit_legend(ax, handles, entries, width, **options):
 
 
 def break_entries(legend, entries, width):
-    """Break the lines of a legend of one column that is wider than so many pixels."""
+    """Break the lines of a legend of one column that is too wide, in pixels."""
     texts = legend.get_texts()
     # Before the first drawing texts know how wide they are, but not where.
     indent = legend.get_window_extent().width - max(_measure(text) for text in texts)

@@ -111,7 +111,7 @@ def check_options(
 
 
 def estimate_rows(y_true, y_proba, data, reduction, options, clusters=None):
-    """Arguments of a display, but for its name.
+    """Arguments of a display, without its name.
 
     `data` holds the arguments `sample_weight`, `pos_label` and `labels`.
     """
@@ -152,7 +152,7 @@ def _list_sources(predictions, reduction, clusters):
 
 
 def estimate_summary(summary, options):
-    """Arguments of a display of a `CalibrationSummary`, but for its name.
+    """Arguments of a display of a `CalibrationSummary`, without its name.
 
     The options are on the scale of probabilities, with bins of equal width.
     """
@@ -302,7 +302,7 @@ class Estimate:
     def _find_range(self, place, grid):
         """Predictions beyond which next to no rows lie, to the width of a cell.
 
-        `place` maps them to [0, 1], of which `grid` are equally spaced points.
+        `place` maps them to [0, 1], where `grid` has equally spaced points.
         """
         mass = np.cumsum(self.source.rows.weights_on_grid(_N_CELLS, 1, place))
         shares = np.searchsorted(mass, (_TAIL * mass[-1], (1 - _TAIL) * mass[-1])) / _N_CELLS
@@ -317,7 +317,7 @@ class Estimate:
         return self.options.scale == "probability" and np.ptp(self.prob_range) < NEAR
 
     def _count_points(self, bandwidth, n_within):
-        """So many points in a bandwidth, on the scale of logits."""
+        """Number of points, with some in each bandwidth, on the scale of logits."""
         transform = CURVE_SCALES[self.options.scale]
         if transform is None:
             return _MOST if self._is_near else _FEWEST

@@ -80,7 +80,7 @@ class EstimatedReliability(CurveDisplay):
             columns of y.
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+            depend on each other in any way, see :ref:`clusters`. None means independent rows.
         kind : str, default="auto"
             How the mean outcome is estimated, one of "auto", "smooth", "nadaraya-watson",
             "isotonic", "binned" and "values", see :meth:`from_predictions`.
@@ -219,7 +219,7 @@ class EstimatedReliability(CurveDisplay):
             :func:`skcal.metrics.expected_calibration_error`.
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+            depend on each other in any way, see :ref:`clusters`. None means independent rows.
         kind : str, default="auto"
             How the mean outcome is estimated. "smooth" are the means under a kernel of
             :func:`skcal.metrics.smooth_ece_curve`; "nadaraya-watson" the same mean outcomes at the
@@ -348,7 +348,7 @@ class EstimatedReliability(CurveDisplay):
             class probabilities become binary predictions, see :meth:`from_predictions`.
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+            depend on each other in any way, see :ref:`clusters`. None means independent rows.
         name : str, default=None
             Name for the legend. None shows no name.
         **options : dict

@@ -94,7 +94,7 @@ class Frame(NamedTuple):
         return (coordinate - self.low) / (self.high - self.low)
 
     def list_ticks(self, room=np.inf):
-        """The finest set of ticks whose labels do not touch, where so many letters fill a side."""
+        """The finest set of ticks whose labels do not touch; this many letters fill a side."""
         found = np.empty(0)
         for ticks in self._list_sets():
             if not len(ticks):  # too coarse for the square

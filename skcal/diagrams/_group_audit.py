@@ -139,7 +139,7 @@ class GroupAuditDisplay:
         y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
             Predicted probabilities in [0, 1].
         groups : data frame, dict, Groups, or array-like
-            A table of which groups are made, or groups, see :func:`~skcal.inference.audit_groups`.
+            A table to make groups from, or groups, see :func:`~skcal.inference.audit_groups`.
         ax : matplotlib axes, default=None
             Axes that show no other display. None creates a new figure and axes.
         plot_kwargs : dict, default=None
@@ -189,7 +189,7 @@ class GroupAuditDisplay:
         y : array-like of shape (n_samples,)
             True labels.
         groups : data frame, dict, Groups, or array-like, default=None
-            A table of which groups are made, or groups, see :func:`~skcal.inference.audit_groups`.
+            A table to make groups from, or groups, see :func:`~skcal.inference.audit_groups`.
             None takes `X`, which must be a data frame then.
         ax : matplotlib axes, default=None
             Axes that show no other display. None creates a new figure and axes.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MOST_LEVEL_NAMES, _MOST_LETTERS = 6, 60
 # Points of one display stand so far to the right of those of the one before.
 _STEP = 0.12
-# Widths whose difference is less than so many last digits of the ends differ by their rounding.
+# Widths that differ by less than this many last digits of the ends differ by rounding.
 _ROUNDING = 8
 # How points and bars are found again.
 _POINTS_ID, _BARS_ID = "skcal coverage", "skcal coverage bars"
@@ -101,7 +101,7 @@ class IntervalCoverageDisplay:
     If the targets of all rows lie in their intervals with the probability `level`, independently,
     the counts of the groups are binomial. A bar reaches from one quantile of this distribution to
     another; the tails outside are small enough that with at least the probability
-    `confidence_level` all points lie on their bars, at every number of rows. With weights the bars
+    `confidence_level` all points lie on their bars, at every sample size. With weights the bars
     are taken from draws. The intervals of discrete distributions may cover more than their level,
     those of :class:`~skcal.recalibration.ConformalInterval` do so on average over the rows that
     they were fitted on: with few of them all points may be higher, or lower.
@@ -243,7 +243,7 @@ class IntervalCoverageDisplay:
         level : float, default=0.9
             Probability of the intervals, strictly between 0 and 1.
         by : array-like of shape (n_samples,), default=None
-            What makes the groups: finite numbers, of which bins are made, or names of groups. None
+            What makes the groups: finite numbers, which are binned, or names of groups. None
             takes the width of the intervals.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
@@ -255,8 +255,8 @@ class IntervalCoverageDisplay:
         n_resamples : int, default=999
             Number of draws, where the bars need some.
         progress : bool or callable, default=None
-            A progress bar over these draws: True for that of tqdm, which must be installed, or a
-            function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+            A progress bar over these draws: True for a tqdm bar (tqdm must be installed), or a
+            function that takes an iterable and returns one, such as ``tqdm.tqdm``.
         random_state : int, RandomState, Generator or None, default=None
             Source of these draws.
         by_name : str, default=None

@@ -37,7 +37,7 @@ def find_effective_rows(weights):
 
 
 def differs(n_effective, n_rows):
-    """Whether an effective number of rows is another than that of rows, but for rounding."""
+    """Whether an effective number of rows differs from that of rows by more than rounding."""
     return n_effective <= 0.999 * n_rows
 
 

@@ -104,7 +104,7 @@ class PITDisplay:
     high in the middle to predictions that are too wide, and a slope to a bias.
 
     If predictions are calibrated and rows independent, each band holds all of its curve or bars
-    with at least the probability `confidence_level`, at every number of rows. For continuous
+    with at least the probability `confidence_level`, at every sample size. For continuous
     distributions without weights it is computed: by Kolmogorov's law of the distance of the curve
     [1]_, and by the law of the counts of all bins, which are independent Poisson variables given
     their sum. Otherwise it is taken from draws of the predictions, see
@@ -240,8 +240,8 @@ class PITDisplay:
         n_resamples : int, default=999
             Number of draws, where the bands need some.
         progress : bool or callable, default=None
-            A progress bar over these draws: True for that of tqdm, which must be installed, or a
-            function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+            A progress bar over these draws: True for a tqdm bar (tqdm must be installed), or a
+            function that takes an iterable and returns one, such as ``tqdm.tqdm``.
         random_state : int, RandomState, Generator or None, default=None
             Source of these draws.
         name : str, default=None

@@ -87,7 +87,7 @@ class RiskCoverageDisplay(CurvesDisplay):
     Notes
     -----
     The band holds the mean expected loss of the accepted rows at all coverages at once, with
-    probability `confidence_level`, given the predictions, at every number of rows. For errors of
+    probability `confidence_level`, given the predictions, at every sample size. For errors of
     rows of equal weights it consists of the bounds of Clopper and Pearson [1]_, which hold for rows
     of different chances, too [2]_; for soft labels and for other losses, weights or clusters, of
     the wider empirical Bernstein bounds of Maurer and Pontil [3]_. They share the level equally,
@@ -281,7 +281,7 @@ class RiskCoverageDisplay(CurvesDisplay):
             dictionary has that of each of several models, by name.
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+            depend on each other in any way, see :ref:`clusters`. None means independent rows.
         at_most : float, default=None
             A limit of the risk, in (0, 1). The lowest threshold above which it is promised, with
             `confidence_level`, is marked: see :func:`~skcal.inference.certified_threshold`.

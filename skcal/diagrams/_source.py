@@ -30,7 +30,7 @@ class DiagramRows:
     effective number of rows, the square of the sum of weights over the sum of their squares, and
     `is_counted` tells whether it is known. `n_rows` counts those of positive weight.
 
-    `member` has the number of the cluster of each row, all of which have a positive weight then;
+    `member` has the number of the cluster of each row; all weights are positive then;
     None stands for independent rows. Bands and intervals read the rows `known`, of which one
     may stand for a cluster of its copies, and their own `member`.
     """

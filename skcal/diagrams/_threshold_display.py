@@ -164,7 +164,7 @@ class ThresholdDisplay(CurvesDisplay):
             problem (or `pos_label`) and the confidence otherwise.
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+            depend on each other in any way, see :ref:`clusters`. None means independent rows.
         thresholds : array-like of shape (n_thresholds,), default=None
             Thresholds at which the curve is computed, between 0 and 1; 1000 at most with a band.
             By default steps of 0.01 of a decision curve, and of 0.005 of a Murphy diagram, with

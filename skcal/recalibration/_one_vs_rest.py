@@ -32,7 +32,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     intercepts_: np.ndarray
     _gives_log_odds = False
     _fewest_rows = 1 << 10  # so that calls for each class are few
-    _values_together = 1  # so many values `_fit_maps` is given at a time, or those of one class
+    _values_together = 1  # values that `_fit_maps` gets at a time, or those of one class
 
     def __init__(
         self,

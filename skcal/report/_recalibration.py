@@ -10,7 +10,7 @@ from skcal.inference import Interval
 from skcal.recalibration import AutoRecalibration
 from skcal.report._records import RecalibrationSummary
 
-# Folds, and those of so many rows, half of which tell a map as well as four fifths.
+# Folds, and those for this many rows: half of them show a map as well as four fifths do.
 _N_FOLDS, _FEW_FOLDS, _MANY_ROWS = 5, 2, 50_000
 
 

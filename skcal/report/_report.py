@@ -138,7 +138,7 @@ class CalibrationReport:
             :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-            depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+            depend on each other in any way, see :ref:`clusters`. None means independent rows.
         reduction : {"auto", "confidence"}, default="auto"
             What measures and tests read, see :func:`calibration_report`.
         scale : {"probability", "logit"}, default="probability"
@@ -155,8 +155,8 @@ class CalibrationReport:
         n_jobs : int, default=None
             Number of parallel jobs of joblib, by default threads.
         progress : bool or callable, default=None
-            A progress bar over the models: True for that of tqdm, which must be installed, or a
-            function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+            A progress bar over the models: True for a tqdm bar (tqdm must be installed), or a
+            function that takes an iterable and returns one, such as ``tqdm.tqdm``.
         random_state : int, RandomState, Generator or None, default=None
             Source of draws, halves and folds.
 
@@ -306,7 +306,7 @@ def calibration_report(
         :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None takes rows for independent.
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     reduction : {"auto", "confidence"}, default="auto"
         What measures and tests read: "auto" the probability of the positive label, or the
         confidence if there are more than two classes; "confidence" the largest probability of
@@ -327,10 +327,10 @@ def calibration_report(
         Number of draws of labels, from 2 to 2^24; more for tests that share the level, so that the
         smallest p-value times its factor still is 1 / (1 + n_resamples).
     n_jobs : int, default=None
-        Number of parallel jobs of joblib, by default threads. The answer does not depend on it.
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over the models: True for that of tqdm, which must be installed, or a
-        function that is called with an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over the models: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of draws, halves and folds. All models get the same.
 

@@ -19,7 +19,7 @@ _SHIFTED = ("too high", "too low")
 _SIDES = {"over-confident": 1, "under-confident": -1}
 # Points of difference say little about probabilities nearer than this to 0 or to 1.
 _RARE = 0.05
-# A slope of log odds is told where it is so many times as far from 1 as that of probabilities.
+# A slope of log odds is told if it is farther from 1 than that of probabilities by this factor.
 _MUCH = 1.5
 # A region of a larger share is as good as all rows.
 _ALL = 0.995

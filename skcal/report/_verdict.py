@@ -129,7 +129,7 @@ def name_error(problem, direction, signs, clear_size, worst_size, confidence_lev
     stretch after it would take off a proper score decides.
     """
     rows, pos_label = problem.read_rows(), problem.pos_label
-    # Two directions are looked at, but for confidences: each at half the level (Bonferroni).
+    # Except for confidences there are two directions, each at half the level (Bonferroni).
     alpha = 1 - confidence_level
     least = 1.0 if pos_label is None else float(ndtri(alpha / 4) / ndtri(alpha / 2))
     shift, stretch = split_change(problem.shares, *rows)

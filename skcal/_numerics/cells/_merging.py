@@ -20,7 +20,7 @@ _N_TRIALS = 1 << 18
 # Parts of [0, 1] that are looked up in the inverse of a cumulative distribution; numbers of one
 # byte.
 _N_PARTS = 256
-# Labels of so many columns are searched for by halves.
+# From this many columns on, labels are found by halving.
 _MANY_COLUMNS = 48
 
 

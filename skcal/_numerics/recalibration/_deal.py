@@ -87,7 +87,7 @@ def deal_splits(scores, codes, sample_weight, n_folds, kind="proba"):
 
 
 def deal_clusters(scores, codes, sample_weight, n_folds, member):
-    """Pairs of train and test rows of about equal size, none of which splits a cluster.
+    """Pairs of train and test rows of about equal size; no cluster is split.
 
     Clusters are dealt at random from the largest to the smallest, each to the smallest fold. A
     cluster is known by what its rows hold, so that folds are those of `deal_splits`: always alike,

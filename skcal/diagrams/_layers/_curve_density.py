@@ -13,7 +13,7 @@ from skcal.diagrams._style import merge_style
 
 # What the highest density adds to the width of the curve, in sides of the axes.
 _BROADER = 0.012
-# Share of its colour in the line under it, of which the dashes of a curve must be told apart.
+# Share of its colour in the line under it: the dashes of a curve must stand out against it.
 _PALE = 0.55
 
 
