@@ -6,6 +6,7 @@ from skcal.recalibration._base_regression import NotPredictionsError
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._class_scores import NotClassScoresError
 from skcal.recalibration._conformal_interval import ConformalInterval
+from skcal.recalibration._conformal_quantiles import ConformalQuantiles
 from skcal.recalibration._cross_fit_proba import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
 from skcal.recalibration._fitted import FITTED as _FITTED
@@ -39,6 +40,7 @@ __all__ = [
     "BaseRecalibrator",
     "BetaCalibration",
     "ConformalInterval",
+    "ConformalQuantiles",
     "CrossFitProba",
     "DirichletCalibration",
     "HistogramBinning",

@@ -57,8 +57,9 @@ class RegressionRecalibrator(
 
     A recalibrator is a transformer and a regressor at once, so that a pipeline that ends in it is
     a regressor. A subclass defines ``_fit(rows)``, `predict` and `transform`. ``_reads`` says what
-    the columns of X are: "mean", "mean_std" (mean and standard deviation) or "interval" (low and
-    high). ``_writes`` says the same of `transform`. All reach the subclass as float64, checked.
+    the columns of X are: "mean", "mean_std" (mean and standard deviation), "interval" (low and
+    high) or others, which ``_name_columns`` then names. ``_writes`` says the same of `transform`.
+    All reach the subclass as float64, checked.
     """
 
     n_features_in_: int
@@ -143,10 +144,10 @@ class RegressionRecalibrator(
         Returns
         -------
         ndarray of str
-            What the columns are: "mean" and "std", or "low" and "high".
+            What the columns are: "mean" and "std", "low" and "high", or such as "quantile_0.9".
         """
         super().get_feature_names_out(input_features)
-        return np.array(_COLUMNS[self._writes], dtype=object)
+        return np.array(self._name_columns(self._writes), dtype=object)
 
     def _fit_checked(self, X, y, sample_weight):
         self._check_options()
@@ -172,6 +173,10 @@ class RegressionRecalibrator(
     def _check_options(self):
         """Raise ValueError for an invalid parameter of the subclass."""
 
+    def _name_columns(self, kind):
+        """Names of the columns that the recalibrator reads, or writes."""
+        return _COLUMNS[kind]
+
     def _read(self, X):
         """Predictions of new rows, checked."""
         check_is_fitted(self)
@@ -185,7 +190,7 @@ class RegressionRecalibrator(
 
     def _refuse_pair(self, X):
         """Raise for two arrays, as measures take them: a tuple that is no matrix of two columns."""
-        columns = _COLUMNS[self._reads]
+        columns = self._name_columns(self._reads)
         if isinstance(X, tuple) and len(X) == len(columns) != np.size(X[0]):
             raise NotPredictionsError(
                 f"X must be a matrix with the columns {', '.join(columns)}; got a tuple of "
@@ -193,7 +198,7 @@ class RegressionRecalibrator(
             )
 
     def _check_predictions(self, X, names):
-        expected = _COLUMNS[self._reads]
+        expected = self._name_columns(self._reads)
         if X.shape[1] != len(expected):
             raise NotPredictionsError(
                 f"X must have the columns {', '.join(expected)} for {type(self).__name__}; got "

@@ -86,13 +86,14 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     Notes
     -----
     What the recalibrator reads of the regressor depends on the recalibrator: ``predict(X,
-    return_std=True)`` for means and standard deviations, ``predict(X)`` for means, and for
-    ``ConformalInterval(input="interval")`` a `predict` that returns two columns, low and high.
+    return_std=True)`` for means and standard deviations, ``predict(X)`` for means, for
+    ``ConformalInterval(input="interval")`` a `predict` that returns two columns, low and high, and
+    for `ConformalQuantiles` one that returns a column for each level.
 
     Out-of-fold predictions come from regressors that were fitted on fewer rows than `estimator_`,
     so that they are slightly worse; intervals tend to be slightly too wide, and the guarantee of
-    `ConformalInterval` does not hold exactly. With a `FrozenEstimator` and rows that it has not
-    seen it does.
+    `ConformalInterval` and of `ConformalQuantiles` does not hold exactly. With a `FrozenEstimator`
+    and rows that it has not seen it does.
 
     The regressor gets X unchanged: DataFrames, sparse matrices and text are allowed. Weights go to
     the regressor and to the recalibrator, which reads them as counts. With metadata routing the
@@ -235,8 +236,8 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Features, passed to the regressor unchanged.
         confidence_level : float, default=None
-            Probability of the interval, in (0, 1); None takes that of
-            `ConformalInterval`, which has no other, and 0.9 of all others.
+            Probability of the interval, in (0, 1); None takes that of `ConformalInterval`, which
+            has no other, the outermost levels of `ConformalQuantiles`, and 0.9 of all others.
 
         Returns
         -------
@@ -254,22 +255,24 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         return self.recalibrator_.predict_interval(predictions, confidence_level)
 
     @available_if(_recalibrator_has("predict_quantiles"))
-    def predict_quantiles(self, X: Any, quantiles: ArrayLike = (0.1, 0.5, 0.9)) -> np.ndarray:
-        """Recalibrated quantiles, if the recalibrator predicts distributions.
+    def predict_quantiles(self, X: Any, quantiles: ArrayLike | None = None) -> np.ndarray:
+        """Recalibrated quantiles, of a recalibrator that predicts distributions or quantiles.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Features, passed to the regressor unchanged.
-        quantiles : array-like of shape (n_levels,), default=(0.1, 0.5, 0.9)
-            Levels, strictly between 0 and 1; or one number.
+        quantiles : array-like of shape (n_levels,), default=None
+            Levels, strictly between 0 and 1; or one number. None takes those of
+            `ConformalQuantiles`, which has no others, and (0.1, 0.5, 0.9) of all others.
 
         Returns
         -------
         ndarray of shape (n_samples, n_levels)
             A column for each level.
         """
-        return self.recalibrator_.predict_quantiles(self._predict_columns(X), quantiles)
+        chosen = () if quantiles is None else (quantiles,)
+        return self.recalibrator_.predict_quantiles(self._predict_columns(X), *chosen)
 
     @available_if(_recalibrator_has("predict_distribution"))
     def predict_distribution(self, X: Any) -> Any:
@@ -355,11 +358,12 @@ def _predict_columns(regressor, X, recalibrator):
             )
         return np.column_stack(regressor.predict(X, return_std=True))
     found = np.asarray(regressor.predict(X), dtype=np.float64)
-    n_columns = 2 if reads == "interval" else 1
     if found.ndim == 1:
         found = found[:, None]
+    n_columns = len(recalibrator._name_columns(reads))
     if found.ndim != 2 or found.shape[1] != n_columns:
-        wanted = "low and high, two columns" if n_columns == 2 else "one number"
+        wanted = {"mean": "one number", "interval": "low and high, two columns"}
+        wanted = wanted.get(reads, f"quantiles of {n_columns} level(s)")
         raise ValueError(
             f"predict of {name} must give {wanted} for each row, which the recalibrator reads; "
             f"got an array of shape {found.shape}."

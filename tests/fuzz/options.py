@@ -83,6 +83,10 @@ OPTIONS = {
     "layers": LAYERS,
     "prior_rows": mostly([1e-6, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
     "levels": LEVELS,
+    "ConformalQuantiles.levels": mostly(
+        [(0.1, 0.5, 0.9), [5e-324, 1e-9, 0.2], [0.5, 0.75, np.nextafter(1, 0)]],
+        [0.5, [0.1, 0.9], [0.5, 0.1, 0.9], [0.1, 0.5, 0.5], [0, 0.5, 1], "x", None, [np.nan] * 3],
+    ),
     "library": mostly(["lightgbm", "xgboost"], ["catboost", None]),
     "loss": mostly(["brier", "log"], ["x", None]),
     "StandardDeviationScaling.loss": mostly(["log", "crps"], ["brier"]),

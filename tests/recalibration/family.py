@@ -72,6 +72,7 @@ def lay_out(R, mean, std):
         "mean": [mean],
         "mean_std": [mean, std],
         "interval": [mean - std, mean + std],
+        "quantiles": [mean - std, mean, mean + std],
     }
     return np.column_stack(columns[R()._reads])
 

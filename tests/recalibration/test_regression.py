@@ -57,9 +57,10 @@ def test_names_of_columns(R):
     frame = model.set_output(transform="pandas").transform(X)
     assert list(frame.columns) == list(names)
     columns = {"mean": ["mean"], "mean_std": ["mean", "std"], "interval": ["low", "high"]}
+    columns["quantiles"] = ["quantile_0.1", "quantile_0.5", "quantile_0.9"]
     table = pd.DataFrame(X, columns=columns[model._reads])
     np.testing.assert_array_equal(R().fit(table, y).transform(table), frame)
-    if X.shape[1] == 2:
+    if X.shape[1] > 1:
         with pytest.raises(ValueError, match=r"columns of X are named .* in the order"):
             R().fit(table.iloc[:, ::-1], y)
 
