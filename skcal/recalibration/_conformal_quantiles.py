@@ -35,7 +35,7 @@ class ConformalQuantiles(RegressionRecalibrator):
 
     See Also
     --------
-    ConformalInterval : One margin for both ends of an interval, which is often narrower.
+    ConformalInterval : One margin for both ends of an interval; narrower with few rows.
     QuantileRecalibration : Quantiles of any level, of predicted means and standard deviations.
     skcal.metrics.quantile_calibration_error : How far quantiles are from their levels.
 
