@@ -202,8 +202,8 @@ class ConformalQuantiles(RegressionRecalibrator):
             with np.errstate(over="ignore"):
                 needed = np.ceil((1 - rarer) / rarer * (1 - 1e-9))
             warn(
-                f"The quantiles of the levels {', '.join(f'{level:g}' for level in infinite)} are "
-                f"infinite: finite ones need at least {needed:g} rows; got {n_rows:g}."
+                f"Quantiles are infinite at level {', '.join(f'{level:g}' for level in infinite)}: "
+                f"finite ones need at least {needed:g} rows; got {n_rows:g}."
             )
 
     def _shift(self, X, shifts):

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from skcal.metrics import pinball_loss, quantile_calibration_error
 from skcal.recalibration import ConformalQuantiles, NotPredictionsError, RecalibratedRegressorCV
 
-pytestmark = pytest.mark.filterwarnings("ignore:The quantiles of the levels .* are infinite")
+pytestmark = pytest.mark.filterwarnings("ignore:Quantiles are infinite at level")
 
 LEVELS = [Fraction(k, 12) for k in (1, 3, 4, 6, 8, 9, 11)]
 FLOATS = np.array(LEVELS, dtype=float)
@@ -124,10 +124,10 @@ def test_quantiles_that_cross_after_the_shift_move_away_from_the_median():
 
 def test_infinite_quantiles_of_few_rows():
     X, y, levels = np.tile([1.0, 2.0, 4.0], (9, 1)), np.arange(9.0), [0.05, 0.5, 0.9]
-    with pytest.warns(UserWarning, match=r"levels 0\.05 are infinite: .* least 19 rows; got 9\."):
+    with pytest.warns(UserWarning, match=r"infinite at level 0\.05: .* least 19 rows; got 9\."):
         model = ConformalQuantiles(levels).fit(X, y)
     np.testing.assert_array_equal(model.transform(X[:1]), [[-np.inf, 4.0, 8.0]])
-    with pytest.warns(UserWarning, match=r"levels 0\.05, 0\.9 are infinite"):
+    with pytest.warns(UserWarning, match=r"infinite at level 0\.05, 0\.9: "):
         single = ConformalQuantiles(levels).fit([[1.0, 2.0, 4.0]], [7.0])
     np.testing.assert_array_equal(single.transform(X[:1]), [[-np.inf, 7.0, np.inf]])
     np.testing.assert_array_equal(single.predict(X[:1]), [7.0])
@@ -135,7 +135,7 @@ def test_infinite_quantiles_of_few_rows():
     np.testing.assert_array_equal(outer.predict(X[:, :2]), np.full(9, 1.5))
 
 
-@pytest.mark.parametrize("n_rows", [19, 99])
+@pytest.mark.parametrize("n_rows", [2, 19, 56, 99])
 def test_number_of_rows_from_which_quantiles_are_finite(n_rows):
     level = 1 / (n_rows + 1)
     X, y = np.zeros((n_rows, 2)), np.arange(float(n_rows))
@@ -143,6 +143,8 @@ def test_number_of_rows_from_which_quantiles_are_finite(n_rows):
     np.testing.assert_array_equal(model.fit(X, y).shifts_, [0, n_rows - 1])
     with pytest.warns(UserWarning, match=rf"at least {n_rows} rows; got {n_rows - 1}\."):
         assert np.isinf(model.fit(X[1:], y[1:]).shifts_).all()
+    with pytest.warns(UserWarning, match=rf"at least {n_rows} rows; got {n_rows - 1}\."):
+        model.fit(X[:1], y[:1], sample_weight=[n_rows - 1])
 
 
 def test_numbers_of_predict():
