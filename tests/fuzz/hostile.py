@@ -36,6 +36,7 @@ DOCUMENTED = (
     "The least populated class in y has only",
     "The number of unique classes is greater than 50% of the number of samples",
     "The intervals are infinite: a level of",
+    "Quantiles are infinite at level",
     "A column-vector y was passed when a 1d array was expected",
     ".* events have the survival probability",
     "No event is of the kind",
