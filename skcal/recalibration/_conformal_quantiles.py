@@ -52,7 +52,7 @@ class ConformalQuantiles(RegressionRecalibrator):
 
     This is the one-sided form of conformalized quantile regression [2]_. If the fitted rows and a
     new one are exchangeable, and the regressor has seen none of them, the repaired quantile q of
-    the new row has
+    the new row has, as in all conformal prediction [3]_,
 
     .. math:: P(y < q) \le \tau \text{ for } \tau < 1/2, \quad
               P(y \le q) \ge \tau \text{ for } \tau \ge 1/2.
@@ -63,7 +63,7 @@ class ConformalQuantiles(RegressionRecalibrator):
 
     An interval from a level :math:`\alpha < 1/2` to a level :math:`\beta \ge 1/2` holds the target
     with probability :math:`\beta - \alpha` or more. One between two levels on the same side of the
-    median may fall short of it by up to :math:`1 / (n + 1)`, and by more if scores tie.
+    median may fall short of it by up to :math:`1 / (n + 1)`, and by more with ties or crossing.
 
     Where shifted quantiles cross, that of a level below 1/2 becomes the smallest of its own and
     those of higher levels, and that of any other level the largest of its own and those of lower
@@ -79,6 +79,8 @@ class ConformalQuantiles(RegressionRecalibrator):
        without crossing. Econometrica 78. :doi:`10.3982/ECTA7880`
     .. [2] Y. Romano, E. Patterson, E. J. Candès (2019). Conformalized quantile regression.
        NeurIPS 32. :doi:`10.48550/arXiv.1905.03222`
+    .. [3] V. Vovk, A. Gammerman, G. Shafer (2005). Algorithmic learning in a random world.
+       Springer. :doi:`10.1007/b106715`
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 import pickle
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -41,6 +41,9 @@ def test_probability_of_each_level_is_exact(n_rows):
         else:
             expected, hits = k.__ceil__(), [y <= q[column] for y, q in draws]
         assert sum(hits) == expected
+    for low, high in combinations(range(len(LEVELS)), 2):  # also on one side of the median
+        n_inside = sum(q[low] <= y <= q[high] for y, q in draws)
+        assert n_inside > (LEVELS[high] - LEVELS[low]) * (n_rows + 1) - 1
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 4, 6, 11])
