@@ -68,7 +68,7 @@ class ConformalQuantiles(RegressionRecalibrator):
     Where shifted quantiles cross, that of a level below 1/2 becomes the smallest of its own and
     those of higher levels, and that of any other level the largest of its own and those of lower
     levels. So quantiles only move away from the median, and the inequalities above hold. Sorting
-    once more would break them, as it lowers the quantiles of some high levels.
+    once more could break them, as it may lower the quantile of a high level.
 
     With fewer than :math:`(1 - \tau) / \tau` rows for :math:`\tau < 1/2`, or fewer than
     :math:`\tau / (1 - \tau)` for :math:`\tau > 1/2`, no finite quantile has the guarantee.
