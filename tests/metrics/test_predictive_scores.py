@@ -218,7 +218,7 @@ def test_pinball_loss_and_interval_score_by_those_of_others(rng):
         (lambda: score([0.0] * 2, ([0.0] * 3, [1.0] * 3)), "one distribution for each of the 2"),
         (lambda: score([0.0], MultivariateNormal([[0.0]], [[[1.0]]])), "must have a method cdf"),
         (lambda: score([0.0], Mixture([1.0], [stats.laplace()])), "must have normal components"),
-        (lambda: score([0.0], stats.poisson(1e10)), "at most 2.20 numbers"),
+        (lambda: score([0.0], stats.poisson(1e10)), "at most 2.20 relevant values"),
         (lambda: score([0.0] * 2, Ensemble([[1.0]])), "for each of the 2 rows .* got 1"),
         (lambda: score([0.0], Ensemble([1.0])), r"\(n_samples, n_members\).*; got shape \(1,\)"),
         (lambda: score([0.0], Ensemble([[np.inf]])), "members of distribution must be finite"),
