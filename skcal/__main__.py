@@ -132,14 +132,16 @@ def _read_label(text, y_true):
     import pandas as pd
 
     known = {str(label): label for label in y_true.unique()}
+    if pd.api.types.is_bool_dtype(y_true):
+        text = text.capitalize()
     if text in known or not pd.api.types.is_numeric_dtype(y_true):
         return known.get(text, text)
     try:
         number = float(text)
     except ValueError:
         raise ValueError(
-            f"The labels of column {y_true.name!r} are numbers, and {text!r} is none; name those "
-            "of the columns of probabilities with --labels."
+            f"The labels of column {y_true.name!r} are {', '.join(known)}; {text!r} is none of "
+            "them. Labels of columns of probabilities may be named with --labels."
         ) from None
     return int(number) if number.is_integer() else number
 

@@ -41,6 +41,8 @@ DEFAULT_LAYERS = ("density", "band", "curve_width")
 _FEW_VALUES, _ROWS_OF_A_VALUE = 20, 5
 # Share of the rows that may lie beyond each end of the axes, and cells that they are counted in.
 _TAIL, _N_CELLS = 0.005, 1 << 14
+# Axes of logits say where they leave out rows. Those of probabilities leave out a handful at most.
+_MOST_BEYOND = 4
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
@@ -305,7 +307,8 @@ class Estimate:
         `place` maps them to [0, 1], where `grid` has equally spaced points.
         """
         mass = np.cumsum(self.source.rows.weights_on_grid(_N_CELLS, 1, place))
-        shares = np.searchsorted(mass, (_TAIL * mass[-1], (1 - _TAIL) * mass[-1])) / _N_CELLS
+        tail = _TAIL if place is not None else min(_TAIL, _MOST_BEYOND / self.source.n_rows)
+        shares = np.searchsorted(mass, (tail * mass[-1], (1 - tail) * mass[-1])) / _N_CELLS
         if place is not None:
             low, high = logit(grid[[0, -1]])
             shares = expit(low + shares * (high - low))

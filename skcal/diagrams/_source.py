@@ -8,6 +8,7 @@ from skcal._input._independent_rows import check_single_rows
 from skcal._input._reduction import Predictions
 from skcal._input._sample import Sample
 from skcal._numerics.cells._merging import count_effectively
+from skcal._numerics.cells._order import find_begins
 from skcal._numerics.curves._kernel_regression import share_on_kernel
 from skcal._numerics.errors._binned import bin_index
 from skcal._numerics.inference._clustered_places import share_in_clusters
@@ -67,6 +68,9 @@ class DiagramRows:
         for predictions, _, _ in self.rows.present_chunks():
             for part in (predictions[:_FIRST], predictions):  # of most data a few rows tell
                 values = np.union1d(values, to_numpy(part))
+                # Of those that agree to rounding the largest ends their bin.
+                begins = find_begins(values.astype(np.float64))
+                values = values[np.append(begins[1:], True)]
                 if len(values) > most:
                     return None
         return values

@@ -213,6 +213,8 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             train, test = self._split(X, target, member, split_params)
             estimator = clone(estimator)
             X_test = fit_rows(estimator, X, target, train, test, fit_params)
+        if not counts[test].any():
+            raise ValueError("sample_weight must be positive for some of the rows that certify.")
         proba, known = predict_labelled(estimator, X_test)
         classes = np.union1d(classes, known)
         self._find_abstain_label(classes)
@@ -231,8 +233,8 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         thresholds = np.full(len(classes), np.inf)
         for code, one in found.items():
             # Where all rows may be answered, so may those that are less certain than any of them.
-            lowest = one.threshold if one.coverage < 1 else 0.0
-            thresholds[code if self.by_label else slice(None)] = lowest
+            found[code] = one._replace(threshold=0.0) if one.coverage == 1 else one
+            thresholds[code if self.by_label else slice(None)] = found[code].threshold
         if np.isinf(thresholds).all():
             warn(f"The classifier abstains from all rows. {next(iter(found.values()))}")
         labels = classes.tolist()
@@ -351,8 +353,10 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         cv = self.cv
         if isinstance(cv, float):
             share = check_inside("cv", cv)
-            split = ShuffleSplit if member is None else GroupShuffleSplit
-            cv = split(n_splits=1, test_size=share, random_state=self.random_state)
+            split, seed = ShuffleSplit if member is None else GroupShuffleSplit, self.random_state
+            if isinstance(seed, np.random.Generator):  # which scikit-learn does not take
+                seed = int(seed.integers(1 << 31))
+            cv = split(n_splits=1, test_size=share, random_state=seed)
             split_params = {} if member is None else {"groups": member}
         splits = make_splits(cv, X, y, split_params)
         if len(splits) > 1:

@@ -64,9 +64,11 @@ def test_a_promise_for_each_label():
     proba = model.predict_proba(X[600:])
     labels = NAMES[proba.argmax(axis=1)]
     expected = certified_threshold(Y[600:], proba, at_most=0.25, groups=labels)
+    for name, one in expected.items():  # all rows may be answered, or a part of them
+        expected[name] = one._replace(threshold=0.0) if one.coverage == 1 else one
     assert model.promise_ == expected
     for name, threshold in zip(NAMES, model.thresholds_, strict=True):
-        assert threshold == (expected[name].threshold if expected[name].coverage < 1 else 0)
+        assert threshold == expected[name].threshold
         rows = labels == name
         answered = proba[rows].max(axis=1) >= threshold
         np.testing.assert_array_equal(model.accepts(X[600:])[rows], answered)
@@ -109,6 +111,7 @@ def test_where_all_rows_may_be_answered_new_ones_may_too():
     y = (proba[:, 0] < 0.5).astype(int)
     model = AbstainingClassifierCV(Given(), at_most=0.2, random_state=0).fit(proba, y)
     assert model.promise_.coverage == 1
+    assert str(model.promise_).startswith("Accept at 0 or above: 100 % of rows")
     assert model.accepts([[0.5, 0.5]]).all()
 
 
@@ -156,7 +159,8 @@ def test_clusters_are_not_cut_and_are_certified():
     train, test = next(split.split(X, Y, member))
     assert model.estimator_.n_rows_ == len(train)
     options = {"at_most": 0.5, "clusters": member[test]}
-    assert model.promise_ == certified_threshold(Y[test], proba[test], **options)
+    expected = certified_threshold(Y[test], proba[test], **options)
+    assert model.promise_ == expected._replace(threshold=model.thresholds_[0])
     with pytest.raises(ValueError, match="rows of the same cluster"):
         AbstainingClassifierCV(Given(), cv=HALVES).fit(proba, Y, clusters=member)
 
@@ -171,6 +175,8 @@ def test_rows_of_weight_zero_do_not_count():
     other = clone(model).set_params(cv=left).fit(X[rows], Y[rows])
     np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X))
     assert model.promise_.n_accepted == other.promise_.n_accepted
+    with pytest.raises(ValueError, match="positive for some of the rows that certify"):
+        model.fit(X, Y, sample_weight=np.where(np.arange(1200) < 600, 1.0, 0.0))
     one = np.where(Y == 0, 1.0, 0.0)
     with pytest.raises(ValueError, match=r"positive sample_weight; got only one class, \[0\]"):
         model.fit(X, Y, sample_weight=one)
@@ -181,6 +187,9 @@ def test_a_seed_makes_it_repeatable():
         AbstainingClassifierCV(GaussianNB(), at_most=0.2, random_state=1).fit(X, Y) for _ in "ab"
     )
     assert first.promise_ == second.promise_
+    for seeds in ([3, 3], map(np.random.default_rng, (3, 3))):
+        one, two = (clone(first).set_params(random_state=seed).fit(X, Y) for seed in seeds)
+        assert one.promise_ == two.promise_
     third = clone(first).set_params(random_state=2).fit(X, Y)
     assert third.promise_ != first.promise_
     copy = pickle.loads(pickle.dumps(first))
@@ -217,7 +226,8 @@ def test_metadata_are_routed():
     other = GaussianNB().fit(X[train], Y[train], sample_weight=weights[train])
     options = {"at_most": found.at_most, "clusters": member[test]}
     proba = other.predict_proba(X[test])
-    assert found.promise_ == certified_threshold(Y[test], proba, **options)
+    expected = certified_threshold(Y[test], proba, **options)
+    assert found.promise_ == expected._replace(threshold=found.thresholds_[0])
 
 
 def test_a_warning_where_nothing_can_be_promised():

@@ -118,7 +118,7 @@ def test_a_column_for_each_label(y, options, labels, animals, write, capsys):
         (["--y", "outcome", "--p", "died"], "y_proba must hold real numbers"),
         (["--y", "died", "--p", "risk"], "pos_label must say"),
         (["--y", "died", "--p", "risk", "--pos-label", "maybe"], r"pos_label .*'maybe'"),
-        (["--y", "outcome", "--p", "risk", "weight"], "'risk' is none; name .* with --labels"),
+        (["--y", "outcome", "--p", "risk", "weight"], "'risk' is none of them. .* with --labels"),
         (["--y", "outcome"], "the following arguments are required: --p"),
         (["--y", "outcome", "--p", "risk", "--random-state", "x"], "invalid int value: 'x'"),
     ],
