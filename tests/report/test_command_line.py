@@ -190,3 +190,10 @@ def test_module(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         runpy.run_module("skcal", run_name="__main__")
     assert capsys.readouterr().out == f"skcal {skcal.__version__}\n"
+
+
+def test_labels_that_are_true_and_false(binary, write, capsys):
+    table = binary.assign(died=binary["died"] == "yes")
+    main(["report", write(table), "--y", "died", "--p", "risk", "--pos-label", "true"])
+    expected = calibration_report(table["died"], table["risk"], pos_label=True, random_state=0)
+    assert capsys.readouterr().out == f"{expected}\n"
