@@ -152,6 +152,14 @@ def check_confidence_level(confidence_level):
     return check_inside("confidence_level", confidence_level)
 
 
+def check_promised_level(confidence_level):
+    """The level of a promise as a float, above 1/2."""
+    level = check_confidence_level(confidence_level)
+    if level <= 0.5:
+        raise ValueError(f"confidence_level must be above 0.5 for a promise; got {level:g}.")
+    return level
+
+
 def check_rng(random_state):
     """A Generator; of a RandomState, one that moves it on. None gives a new one.
 

@@ -12,9 +12,9 @@ from skcal._input._independent_rows import check_reduction, select_labelled_rows
 from skcal._input._losses import check_losses
 from skcal._input._reduction import REDUCTIONS, check_predictions
 from skcal._input._validation import (
-    check_confidence_level,
     check_inside,
     check_option,
+    check_promised_level,
 )
 from skcal._numerics.inference._certification import (
     find_betting_pvalues,
@@ -250,9 +250,7 @@ def certified_threshold(
     """
     check_option("side", side, (*SIDES, "both"))
     at_most = check_inside("at_most", at_most)
-    level = check_confidence_level(confidence_level)
-    if level <= 0.5:
-        raise ValueError(f"confidence_level must be above 0.5 for a promise; got {level:g}.")
+    level = check_promised_level(confidence_level)
     check_reduction(reduction)
     predictions = check_predictions(y_true, y_proba, pos_label=pos_label, labels=labels)
     (given,) = REDUCTIONS[reduction](predictions)

@@ -28,6 +28,7 @@ from skcal._input._clusters import number_clusters
 from skcal._input._validation import (
     check_flag,
     check_inside,
+    check_promised_level,
     check_sample_weight,
     show_labels,
 )
@@ -190,6 +191,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         check_classifier(self.estimator)
         check_inside("at_most", self.at_most)
+        check_promised_level(self.confidence_level)
         check_flag("by_label", self.by_label)
         X, target = check_rows(self, X, y)
         weights = check_sample_weight(params.get("sample_weight"), len(target))
@@ -219,28 +221,9 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         classes = np.union1d(classes, known)
         self._find_abstain_label(classes)
         proba, test = spread_columns(proba, known, classes)[counts[test]], test[counts[test]]
-        codes = proba.argmax(axis=1)
-        found: Any = certified_threshold(
-            target[test],
-            proba,
-            labels=classes,
-            reduction="confidence",
-            at_most=self.at_most,
-            confidence_level=self.confidence_level,
-            groups=codes if self.by_label else np.zeros_like(codes),
-            clusters=None if member is None else member[test],
-        )
-        thresholds = np.full(len(classes), np.inf)
-        for code, one in found.items():
-            # Where all rows may be answered, so may those that are less certain than any of them.
-            found[code] = one._replace(threshold=0.0) if one.coverage == 1 else one
-            thresholds[code if self.by_label else slice(None)] = found[code].threshold
-        if np.isinf(thresholds).all():
-            warn(f"The classifier abstains from all rows. {next(iter(found.values()))}")
-        labels = classes.tolist()
-        parts = {labels[code]: one for code, one in found.items()}
-        self.promise_ = parts if self.by_label else found[0]
-        self.estimator_, self.thresholds_, self.classes_ = estimator, thresholds, classes
+        member = None if member is None else member[test]
+        self.promise_, self.thresholds_ = self._certify(target[test], proba, classes, member)
+        self.estimator_, self.classes_ = estimator, classes
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -370,6 +353,30 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if member is not None and np.isin(member[test], member[train]).any():
             raise ValueError("cv must not let rows of the same cluster fit and certify.")
         return train, test
+
+    def _certify(self, y, proba, classes, member):
+        """What is promised, of each label or of all, and the threshold of each label."""
+        codes = proba.argmax(axis=1)
+        found: Any = certified_threshold(
+            y,
+            proba,
+            labels=classes,
+            reduction="confidence",
+            at_most=self.at_most,
+            confidence_level=self.confidence_level,
+            groups=codes if self.by_label else np.zeros_like(codes),
+            clusters=member,
+        )
+        thresholds, labels = np.full(len(classes), np.inf), classes.tolist()
+        for code, one in found.items():
+            # Where all rows may be answered, so may those that are less certain than any of them.
+            found[code] = one._replace(threshold=0.0) if one.coverage == 1 else one
+            thresholds[code if self.by_label else slice(None)] = found[code].threshold
+        if np.isinf(thresholds).all():
+            warn(f"The classifier abstains from all rows. {next(iter(found.values()))}")
+        if not self.by_label:
+            return found[0], thresholds
+        return {labels[code]: one for code, one in found.items()}, thresholds
 
     def _find_abstain_label(self, classes):
         label = self.abstain_label
