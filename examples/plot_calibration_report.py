@@ -50,9 +50,9 @@ frame = frame.rename(columns={"estimate": "value", "null_mean": "by chance"})
 print(frame[["value", "by chance", "low", "high"]].round(4).to_string())
 
 # %%
-# The diagrams of the report in full size. The shaded band holds the true curve with a confidence
-# of 95 %, if the curve is increasing: where the diagonal leaves the band, predictions are wrong.
-# "Where" in the report looks at averages over intervals of predictions instead, and finds more.
+# The diagrams of the report in full size. Where no test finds an error, the shaded band holds the
+# whole true curve with a confidence of 95 %, if that increases: the diagonal stays inside. Where a
+# test finds one, the band holds at each prediction by itself, and shows how large the error is.
 figure, axes = plt.subplots(1, 3, figsize=(15, 5), layout="constrained")
 for ax, (name, model) in zip(axes, report.models.items(), strict=True):
     model.diagram.plot(ax=ax, name=name)

@@ -102,7 +102,8 @@ def _report(options):
     )
     print(report)
     if options.html is not None:
-        report.to_html(options.html)
+        name = Path(options.file).name
+        report.to_html(options.html, title=f"Calibration report of {name}")
 
 
 def _read_table(path):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from skcal import __version__
 from skcal._input._validation import (
     check_confidence_level,
     check_flag,
@@ -23,7 +25,7 @@ from skcal.report._binary_problem import list_models, read_problem
 from skcal.report._clinical import describe_clinical
 from skcal.report._dict import make_dict
 from skcal.report._frame import make_frame
-from skcal.report._html import write_html, write_page
+from skcal.report._html import TITLE, write_html, write_page
 from skcal.report._judgement import judge_rows
 from skcal.report._models import predict_models
 from skcal.report._quantities import describe_measures, describe_sample, describe_scores
@@ -55,6 +57,10 @@ class CalibrationReport:
     comparison : CalibrationComparison or None, default=None
         Differences of the smooth ECE of several models, see
         :func:`skcal.inference.compare_calibration`; None of one model.
+    created : datetime or None, default=None
+        When the numbers were computed, for the page of :meth:`to_html`. Nothing else depends on it.
+    version : str, default=skcal.__version__
+        Version of skcal that computed them, for the same page.
 
     Examples
     --------
@@ -70,6 +76,8 @@ class CalibrationReport:
     confidence_level: float
     tolerance: float
     comparison: CalibrationComparison | None = None
+    created: datetime | None = None
+    version: str = __version__
 
     @property
     def verdict(self) -> str | dict[str | None, str]:
@@ -206,14 +214,20 @@ class CalibrationReport:
             random_state=random_state,
         )
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str | None:
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, title: str = TITLE
+    ) -> str | None:
         """The report as a page that needs no other file, diagrams included.
+
+        Below the title it has the day on which the report was made, and the version of skcal.
 
         Parameters
         ----------
         path : str or path, default=None
             File to write, in UTF-8; its folder must exist, and an older file is replaced. None
             returns the page.
+        title : str, default="Calibration report"
+            Title of the page, such as the name of the data.
 
         Returns
         -------
@@ -223,7 +237,7 @@ class CalibrationReport:
         Raises
         ------
         ValueError
-            If `path` is no path of a file in a folder that exists.
+            If `path` is no path of a file in a folder that exists, or `title` is empty.
 
         Examples
         --------
@@ -232,7 +246,7 @@ class CalibrationReport:
         >>> report.to_html().startswith("<!DOCTYPE html>")
         True
         """
-        return write_page(self, path)
+        return write_page(self, path, title)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists, strings, numbers, True, False and None.
@@ -447,9 +461,12 @@ def calibration_report(
     intervals that do not overlap are shown, neighbours of the same sign as one. With
     `confidence_level` none of them is an interval of calibrated rows, whatever other rows do.
     Nothing is smoothed or assumed to increase. Regions are shown if a test of what measures read
-    rejects. The band in
-    the diagram, :func:`~skcal.inference.isotonic_band` where rows count alike, is another one: it
-    holds the whole curve if that increases, and is wider.
+    rejects.
+
+    **Diagram.** Where such a test rejects, the band has `confidence_level` at each prediction by
+    itself, and shows the error. Elsewhere, if rows are independent and count alike, it is that of
+    :func:`~skcal.inference.isotonic_band`, which holds the whole curve if that increases: of the
+    narrower one some points would leave the diagonal by chance.
 
     **Scores and recalibration.** :class:`~skcal.recalibration.AutoRecalibration` is fitted on four
     fifths of the rows, five times, and applied to the other fifth; of 50,000 rows and more on each
@@ -538,7 +555,8 @@ def calibration_report(
     if len(models) > 1:
         rules = {name: rules[name] for name in ("reduction", "confidence_level", "random_state")}
         comparison = compare_calibration(y_true, y_proba, **data, **rules)
-    return CalibrationReport(models, options["confidence_level"], options["tolerance"], comparison)
+    level, now = options["confidence_level"], datetime.now().astimezone()
+    return CalibrationReport(models, level, options["tolerance"], comparison, now)
 
 
 def _add_audit(model, audit):
@@ -583,14 +601,16 @@ def _report_model(problem, *, scale, tolerance, **options):
         discrimination_pvalue=facts["discrimination_pvalue"],
         direction=facts["direction"],
         recalibration=recalibration,
-        diagram=_describe_diagram(problem, sample, scale, confidence_level),
+        diagram=_describe_diagram(problem, sample, scale, confidence_level, evidence.finds_answers),
     )
 
 
-def _describe_diagram(problem, sample, scale, confidence_level):
+def _describe_diagram(problem, sample, scale, confidence_level, finds_answers):
     """The diagram of a problem.
 
-    Its band is exact where rows are independent and count alike, else one of points.
+    Its band is the narrow one of single points where a test finds an error, which shows what it is.
+    Where none does, some points would leave it by chance: there the band is the exact one of the
+    whole curve, if rows are independent and count alike.
     """
     is_exact = problem.has_equal_weights and problem.member is None
     display = ReliabilityDisplay.estimate(
@@ -600,7 +620,7 @@ def _describe_diagram(problem, sample, scale, confidence_level):
         reduction=problem.reduction,
         scale=scale,
         clusters=problem.member,
-        band="isotonic" if is_exact else "wilson",
+        band="isotonic" if is_exact and not finds_answers else "wilson",
         confidence_level=confidence_level,
     )
     if sample.pos_label is not None:

@@ -87,7 +87,9 @@ def test_all_options(binary, write, capsys, tmp_path):
         random_state=7,
     )
     assert capsys.readouterr().out == f"{expected}\n"
-    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    written = page.read_text(encoding="utf-8")
+    assert written.startswith("<!DOCTYPE html>")
+    assert "<title>Calibration report of rows.csv</title>" in written
 
 
 @pytest.mark.parametrize(

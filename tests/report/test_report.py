@@ -3,6 +3,9 @@
 import json
 import re
 from base64 import b64decode
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +16,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
+import skcal
 from skcal._input._validation import check_rng
 from skcal._tools._words import show_percentages
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
@@ -360,7 +364,8 @@ def test_page_is_a_file(report, tmp_path):
     assert page.startswith("<!DOCTYPE html>")
     assert '<meta charset="utf-8">' in page
     assert "<title>Calibration report</title>" in page
-    assert report._repr_html_() in page
+    shown = report._repr_html_().partition("</strong>")[2].removesuffix("</div>")
+    assert shown in page
     for path in (tmp_path / "ä.html", str(tmp_path / "b.html")):
         assert report.to_html(path) is None
         assert Path(path).read_text(encoding="utf-8") == page
@@ -371,6 +376,61 @@ def test_page_is_a_file(report, tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             report.to_html(path)
+
+
+def test_page_tells_its_title_and_origin(report, rows):
+    """Nothing else depends on the day, so that equal rows make equal pages on one day."""
+    assert datetime.now().astimezone() - report.created < timedelta(days=1)
+    assert report.version == skcal.__version__
+    old = replace(report, created=datetime(2021, 3, 4, tzinfo=UTC), version="0.0.7")
+    page = old.to_html(title=f"On {EVIL}")
+    for tag in ("title", "h1"):
+        (text,) = re.findall(f"<{tag}[^>]*>(.*)</{tag}>", page)
+        assert unescape(text) == f"On {EVIL}"
+    assert ">2021-03-04, skcal 0.0.7<" in page
+    assert ">skcal 0.0.7<" in replace(old, created=None).to_html()
+    again = calibration_report(*rows, **FEW)
+    assert again.to_html() == replace(report, created=again.created).to_html()
+    assert old._repr_html_() == report._repr_html_() == again._repr_html_()
+    assert str(old) == str(report)
+    assert old.to_dict() == report.to_dict()
+    for title in ("", " ", None, 3):
+        with pytest.raises(ValueError, match="title must be a string that is not empty; got"):
+            report.to_html(title=title)
+
+
+def test_tables_stand_with_the_diagram_of_their_model(pair):
+    page = re.sub("(<img[^>]*)>", r"\1/>", pair._repr_html_())
+    parts = list(ElementTree.fromstring(page))
+    heads = [k for k, part in enumerate(parts) if part.tag == "h2"]
+    for k, (name, model) in zip(heads, pair.models.items(), strict=True):
+        heading, _, body = parts[k : k + 3]
+        assert heading.text == f"{name}: {model.verdict}"
+        (image,) = body.iter("img")
+        assert image.attrib["alt"] == f"Reliability diagram of {name}"
+        titles = [next(table.iter("th")).text for table in body.iter("table")]
+        assert titles == [section.title for section in list_sections(model, 0.95)]
+
+
+def test_band_shows_what_the_verdict_says(rows):
+    """It leaves the diagonal where an error is found, and holds it where none is."""
+    truth = np.linspace(0.02, 0.98, 2000)
+    y_true = (np.random.default_rng(0).random(2000) < truth).astype(int)
+    models = {"right": truth, "wrong": 0.3 + 0.4 * truth}
+    for weights, kinds in ((None, ("isotonic", "wilson")), (1 + truth, ("wilson", "wilson"))):
+        report = calibration_report(y_true, models, sample_weight=weights, **FEW)
+        assert report.verdict == {"right": "calibrated", "wrong": "under-confident"}
+        for model, kind in zip(report.models.values(), kinds, strict=True):
+            (curve,) = model.diagram.curves
+            band = curve.layers["band"]
+            assert band.kind == kind
+            outside = (band.low > band.prob_pred) | (band.high < band.prob_pred)
+            if model.verdict == "under-confident":
+                assert outside.mean() > 0.5
+            elif kind == "isotonic":
+                assert not outside.any()
+    page, _ = read_page(report._repr_html_())
+    assert page.count("The band has 95 % confidence at each prediction by itself.") == 2
 
 
 def test_scale_is_that_of_smooth_ece_and_of_the_diagram(rows, report):
