@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 # Inches of a figure of its own: wide, for the names, and high enough that they do not touch.
 _WIDTH, _HEIGHT, _HEIGHT_OF_A_GROUP = 7.5, 1.2, 0.22
-# The legend has a place of its own below the groups.
-_ROWS_OF_LEGEND = 1.3
+# The legend has a place of its own below the groups: so many rows besides its own.
+_ROOM_OF_LEGEND = 0.3
 _MOST_TICKS = 6
 _KINDS = {"two-sided": "intervals", "greater": "lower bounds", "less": "upper bounds"}
+_BEYOND = "miscalibrated, though the mean may be right"
 # What lies beyond the points and bounds of a one-sided audit, as a share of their range.
 _MARGIN = 0.15
 
@@ -36,7 +37,8 @@ class GroupAuditDisplay:
 
     Each group has a point, its mean outcome minus its mean prediction, and an interval; all
     intervals hold at once. Groups that stand out most are on top. Those in which the model is
-    miscalibrated, by their adjusted p-values, have filled points of another colour.
+    miscalibrated, by their adjusted p-values, have filled points of another colour; a diamond says
+    that the interval contains 0, so that the test sees more than the mean.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_audit`
     to create a display.
@@ -49,9 +51,10 @@ class GroupAuditDisplay:
     Attributes
     ----------
     points_ : list of matplotlib Artists
-        Points of the groups that are rejected, and of the others.
+        Points of the groups that are rejected, of those of them whose interval contains 0, and of
+        the others, as far as there are some.
     intervals_ : list of matplotlib Artists
-        Intervals of both.
+        Their intervals.
     ref_line_ : matplotlib Artist
         Vertical line at 0.
     ax_ : matplotlib Axes
@@ -66,7 +69,8 @@ class GroupAuditDisplay:
     Notes
     -----
     Where the mean is tested, interval and test agree. The statistics "slope" and "kuiper" also see
-    errors that cancel out in the mean, so that a group may be rejected whose interval contains 0.
+    errors that cancel out in the mean, so that a group may be rejected whose interval contains 0:
+    the legend says so.
 
     Examples
     --------
@@ -270,14 +274,16 @@ class GroupAuditDisplay:
         n_shown = min(n_groups, len(self.audit.names))
         with open_figure(ax, 1, panels=False) as (axes,):
             check_alone([axes], "the y axis has the groups of one audit")
-            if ax is None:
-                height = _HEIGHT + _HEIGHT_OF_A_GROUP * (n_shown + _ROWS_OF_LEGEND)
-                axes.figure.set_size_inches(_WIDTH, height)
-                axes.figure.set_layout_engine("constrained")
             self._draw_line(axes, ref_line_kwargs)
             self._draw_intervals(axes, n_shown, alpha, interval_kwargs)
             keep_shown(self.points_, ("Group",))
-            self._label(axes, n_shown)
+            entries = axes.get_legend_handles_labels()[1]
+            n_columns = 1 if _BEYOND in entries else 2
+            n_rows = n_shown + -(-len(entries) // n_columns) + _ROOM_OF_LEGEND
+            if ax is None:
+                axes.figure.set_size_inches(_WIDTH, _HEIGHT + _HEIGHT_OF_A_GROUP * n_rows)
+                axes.figure.set_layout_engine("constrained")
+            self._label(axes, n_shown, n_rows, n_columns)
             if despine:
                 axes.spines[["top", "right"]].set_visible(False)
             self.ax_, self.figure_ = axes, axes.figure
@@ -297,18 +303,17 @@ class GroupAuditDisplay:
         ends = np.stack([audit.low, audit.high])[:, :n_shown]
         reach = np.stack([gap - ends[0], ends[1] - gap])
         is_rejected = audit.adjusted_pvalues[:n_shown] <= alpha
+        holds_zero = (ends[0] <= 0) & (ends[1] >= 0)
+        found, other = CURVE_STYLES[1]["color"], CURVE_STYLES[0]["color"]
+        wrong = f"miscalibrated (adjusted p ≤ {alpha:g})"
         self.points_, self.intervals_ = [], []
         looks = (
-            (
-                is_rejected,
-                f"miscalibrated (adjusted p ≤ {alpha:g})",
-                CURVE_STYLES[1]["color"],
-                None,
-            ),
-            (~is_rejected, "not rejected", CURVE_STYLES[0]["color"], axes.get_facecolor()),
+            (is_rejected & ~holds_zero, wrong, "o", found, None),
+            (is_rejected & holds_zero, _BEYOND, "D", found, None),
+            (~is_rejected, "not rejected", "o", other, axes.get_facecolor()),
         )
-        for rows, label, color, inside in looks:
-            default = {"marker": "o", "markersize": 4, "linestyle": "none", "elinewidth": 1.2}
+        for rows, label, marker, color, inside in looks:
+            default = {"marker": marker, "markersize": 4, "linestyle": "none", "elinewidth": 1.2}
             look = merge_style(default | {"color": color, "label": label}, style, Line2D)
             look.setdefault("markerfacecolor", inside or look["color"])
             if rows.any():
@@ -322,14 +327,14 @@ class GroupAuditDisplay:
             margin = _MARGIN * (last - first) or _MARGIN
             axes.set_xlim(first - margin, last + margin)
 
-    def _label(self, axes, n_shown):
+    def _label(self, axes, n_shown, n_rows, n_columns):
         from matplotlib.ticker import MaxNLocator
 
         audit, n_groups = self.audit, len(self.audit.names)
         names = zip(audit.names[:n_shown], audit.n_samples[:n_shown], strict=True)
         labels = [f"{shorten_name(name)} ({size})" for name, size in names]
         axes.set_yticks(np.arange(n_shown), labels, parse_math=False)
-        axes.set_ylim(n_shown - 0.5 + _ROWS_OF_LEGEND, -0.5)
+        axes.set_ylim(n_rows - 0.5, -0.5)
         level = f"{100 * audit.confidence_level:g} %"
         kind = _KINDS[audit.alternative]
         axes.set_xlabel(f"Observed minus predicted\n({level} {kind} of all groups at once)")
@@ -338,4 +343,7 @@ class GroupAuditDisplay:
         groups = "1 group" if n_groups == 1 else f"{n_groups} groups"
         title = f"Test of calibration in {groups}{shown}: p = {audit.pvalue:.3g}"
         axes.set_title(title, fontsize="medium")
-        axes.legend(loc="lower right", ncols=2, fontsize="small", frameon=False, borderaxespad=0)
+        # The line at 0 ends behind it.
+        ground = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "framealpha": 1}
+        place = {"loc": "lower right", "borderaxespad": 0.1, "borderpad": 0.2}
+        axes.legend(ncols=n_columns, fontsize="small", **place, **ground)

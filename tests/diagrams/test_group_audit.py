@@ -49,6 +49,36 @@ def test_points_and_intervals(rows):
     np.testing.assert_array_equal(display.ref_line_.get_xdata(), [0, 0])
 
 
+def test_the_plot_tells_what_the_mean_does_not(rng):
+    """A slope is wrong where the mean is right: the interval contains 0, and the test rejects."""
+    group, v = rng.choice(list("abcd"), size=4000), rng.uniform(0.1, 0.9, 4000)
+    truth = np.select([group == "c", group == "b"], [v - 0.1, 0.5 + 0.2 * (v - 0.5)], v)
+    audit = audit_groups((rng.random(4000) < truth).astype(int), v, group, **FEW)
+    display = GroupAuditDisplay.from_audit(audit)
+    found = audit.adjusted_pvalues <= 0.05
+    holds = (audit.low <= 0) & (audit.high >= 0)
+    assert set(np.array(audit.names)[found & holds]) == {"b"}
+    assert set(np.array(audit.names)[found & ~holds]) == {"c"}
+    places = [np.flatnonzero(rows) for rows in (found & ~holds, found & holds, ~found)]
+    for points, rows in zip(display.points_, places, strict=True):
+        np.testing.assert_array_equal(points.get_ydata(), rows)
+    assert [points.get_marker() for points in display.points_] == ["o", "D", "o"]
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    wrong = "miscalibrated (adjusted p ≤ 0.05)"
+    assert words == [wrong, "miscalibrated, though the mean may be right", "not rejected"]
+    display.figure_.canvas.draw()
+    legend, frame = display.ax_.get_legend().get_window_extent(), display.ax_.get_window_extent()
+    assert legend.y1 < display.ax_.transData.transform([0, 3])[1]
+    assert frame.x0 <= legend.x0
+    # Where the mean is tested, interval and test agree.
+    audit = audit_groups(
+        (rng.random(4000) < truth).astype(int), v, group, statistic="mean", n_resamples=999
+    )
+    display = GroupAuditDisplay.from_audit(audit)
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert words == [wrong, "not rejected"]
+
+
 @pytest.mark.parametrize(("alternative", "kind"), [("greater", "lower"), ("less", "upper")])
 def test_open_ends_leave_the_axes(rows, alternative, kind):
     """What a one-sided audit says nothing of must not squeeze the bounds that it draws."""
