@@ -65,12 +65,13 @@ for day, (y_true, y_proba) in zip(DAYS, read_days(np.random.default_rng(0), 0.02
 
 # %%
 # The evidence falls while nothing is wrong, because bets on nothing are lost, and grows
-# exponentially from the change on. Both panels show the same estimate of when it began.
+# exponentially from the change on. The detector below it starts anew after each of its alarms. On
+# the right are the rows before and after the estimated change.
 display = MonitorDisplay.from_monitor(monitor)
 left = display.axes_[0]
 left.axvline(DAYS[DRIFT_FROM], color="0.7", label="Customers begin to change", zorder=0)
 left.legend(
-    loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, fontsize="small", frameon=False
+    loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=2, fontsize="small", frameon=False
 )
 display.figure_.savefig("streaming_monitor.png", dpi=150)
 print("The picture is in streaming_monitor.png.")

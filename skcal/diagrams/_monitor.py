@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
-_SIZE = (9.5, 4.6)  # inches of a figure of its own
+# Inches of a figure of its own, without and with the detector of changes.
+_SIZE, _SIZE_WITH_DETECTOR = (9.5, 4.6), (9.5, 6.2)
 _MARKERS = "os^"
 
 
@@ -35,7 +36,8 @@ class MonitorDisplay:
 
     On the left the evidence against calibration, as powers of ten, with the line that it crosses
     at an alarm, the alarm, and the estimated change point; of many rows, and of those of one date,
-    the largest evidence. On the right the mean outcome of the rows in each bin over their mean
+    the largest evidence. Below it the detector of changes of a monitor with `run_length`, with its
+    threshold and its alarms. On the right the mean outcome of the rows in each bin over their mean
     prediction, before and after the change point (or before, during and after a deviation that is
     over), each with a 95 % interval of Wilson for itself alone; for a promise the error rate of the
     accepted rows in these periods.
@@ -67,9 +69,9 @@ class MonitorDisplay:
     ref_line_ : matplotlib Artist
         The diagonal, or a line at the error rate that was promised.
     axes_ : ndarray of matplotlib Axes
-        Axes of the evidence, and of the bins.
+        Axes of the evidence, of the bins, and of the detector if there is one.
     figure_ : matplotlib Figure
-        Figure with both.
+        Figure with all of them.
 
     See Also
     --------
@@ -118,8 +120,9 @@ class MonitorDisplay:
         ----------
         monitor : CalibrationMonitor
             A monitor that has taken in some rows.
-        ax : array-like of two matplotlib axes, default=None
-            Axes that show no other display. None creates a new figure and axes.
+        ax : array-like of matplotlib axes, default=None
+            As many axes as `axes_` has, which show no other display. None creates a new figure and
+            axes.
         **plot_kwargs : dict
             Keyword arguments of :meth:`plot`.
 
@@ -149,12 +152,12 @@ class MonitorDisplay:
         ref_line_kwargs: dict[str, Any] | None = None,
         despine: bool = False,
     ) -> MonitorDisplay:
-        """Draw both panels.
+        """Draw all panels.
 
         Parameters
         ----------
-        ax : array-like of two matplotlib axes, default=None
-            Axes that show no other display. None creates a new figure.
+        ax : array-like of matplotlib axes, default=None
+            As many axes as `axes_` has, which show no other display. None creates a new figure.
         line_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the course of the evidence.
         threshold_kwargs : dict, default=None
@@ -185,57 +188,93 @@ class MonitorDisplay:
             point_kwargs=point_kwargs,
             ref_line_kwargs=ref_line_kwargs,
         )
-        with open_figure(ax, 2, panels=ax is None) as axes:
+        has_detector = self.monitor.run_length is not None
+        with open_figure(ax, 3 if has_detector else 2, panels=ax is None) as axes:
             check_alone(axes, "the title tells the alarms of one monitor")
-            left, right = axes
+            left, right, *below = axes
             if ax is None:
-                left.figure.set_size_inches(_SIZE)
+                _arrange(*axes)
             self._draw_evidence(left, line_kwargs, threshold_kwargs)
-            # Below the panel no line of the evidence passes through it.
-            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}
-            left.legend(**(below if ax is None else {}), fontsize="small", frameon=False)
+            self.detector_line_ = self.change_alarm_points_ = None
+            if has_detector:
+                self._draw_detector(*below)
+            for one in (left, *below):
+                # Below the panel and its labels no line passes through it.
+                place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": 2}
+                place["borderaxespad"] = 0.8 if one is left and below else 4.8
+                one.legend(**(place if ax is None else {}), fontsize="small", frameon=False)
             keep_shown([self.line_], ("Evidence",))
             draw = self._draw_bins if self.monitor.promise is None else self._draw_rates
             draw(right, point_kwargs, ref_line_kwargs, despine)
             if despine:
-                left.spines[["top", "right"]].set_visible(False)
+                for one in (left, *below):
+                    one.spines[["top", "right"]].set_visible(False)
+            if ax is None and below:  # the rows are named below the detector
+                left.tick_params(labelbottom=False)
+                left.set_xlabel("")
+                left.xaxis.offsetText.set_visible(False)
             self.axes_, self.figure_ = axes, left.figure
         return self
 
     def _draw_evidence(self, ax, line_style, threshold_style):
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
         from matplotlib.lines import Line2D
-        from matplotlib.ticker import FuncFormatter, MaxNLocator
+        from matplotlib.ticker import MaxNLocator
 
-        monitor, history = self.monitor, self.monitor.history_
-        axis = "time" if "time" in history else "row"
-        # Rows of one date would make a vertical line.
-        history = history.groupby(axis, as_index=False).max()
+        monitor = self.monitor
+        axis, history = self._list_history()
         what = "calibration" if monitor.promise is None else "the promise"
         look = {**CURVE_STYLES[0], "linewidth": 1.5, "label": f"Evidence against {what}"}
         if len(history) == 1:  # no line has one point
             look["marker"] = "o"
         look = merge_style(look, line_style, Line2D)
         (self.line_,) = ax.plot(history[axis], history["log_e_value"] / np.log(10), **look)
-        self.detector_line_ = None
-        if "log_detector" in history:
-            look = {**CURVE_STYLES[2], "linewidth": 1.2, "label": "Detector of changes"}
-            detector = history["log_detector"].replace(-np.inf, np.nan) / np.log(10)
-            (self.detector_line_,) = ax.plot(history[axis], detector, **look)
-            look |= {"linewidth": 0.8, "label": f"Its threshold {monitor.run_length:,}"}
-            ax.axhline(np.log10(monitor.run_length), **look)
         look = {"color": CURVE_STYLES[1]["color"], "linestyle": "--", "linewidth": 1.2}
         threshold = find_price(monitor.lag) / monitor.alpha
         look["label"] = f"Threshold {threshold:.4g}"
         look = merge_style(look, threshold_style, Line2D)
         self.threshold_line_ = ax.axhline(np.log10(threshold), **look)
-        self._mark_alarms(ax, axis, history[axis].iloc[0])
+        self._mark_alarm(ax, axis, history[axis].iloc[0])
         ax.set_title(self._tell_alarms(axis), fontsize="medium")
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        self._label(ax, "Evidence")
+
+    def _draw_detector(self, ax):
+        """Course of the detector, its threshold, and points at its alarms."""
+        from matplotlib.ticker import MaxNLocator
+
+        monitor, (axis, history) = self.monitor, self._list_history()
+        look = {"color": CURVE_STYLES[2]["color"], "linewidth": 1.5, "label": "Detector of changes"}
+        if len(history) == 1:
+            look["marker"] = "o"
+        heights = history["log_detector"].replace(-np.inf, np.nan) / np.log(10)
+        (self.detector_line_,) = ax.plot(history[axis], heights, **look)
+        threshold, alarms = np.log10(monitor.run_length), monitor.change_alarms_
+        look = {"color": CURVE_STYLES[1]["color"], "linestyle": "--", "linewidth": 1.2}
+        ax.axhline(threshold, label=f"Threshold {monitor.run_length:,}", **look)
+        if len(alarms):
+            look = {"color": CURVE_STYLES[1]["color"], "marker": "v", "markersize": 5}
+            look |= {"linestyle": "none", "label": "Alarm at a change"}
+            places = np.full(len(alarms), threshold)
+            (self.change_alarm_points_,) = ax.plot(alarms[axis], places, **look)
+        ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        self._label(ax, "Detector")
+        keep_shown([self.detector_line_], ("Detector",))
+
+    def _list_history(self):
+        """Whether rows or times are counted, and the largest values of each."""
+        history = self.monitor.history_
+        axis = "time" if "time" in history else "row"
+        # Rows of one date would make a vertical line.
+        return axis, history.groupby(axis, as_index=False).max()
+
+    def _label(self, ax, quantity):
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+        axis, history = self._list_history()
         ax.yaxis.set_major_formatter(FuncFormatter(_write_power))
-        counted = "Row" if monitor.promise is None else "Accepted row"
-        ax.set_xlabel("Time" if axis == "time" else counted)
-        ax.set_ylabel("Evidence")
+        counted = "Row" if self.monitor.promise is None else "Accepted row"
+        ax.set(xlabel="Time" if axis == "time" else counted, ylabel=quantity)
         if history[axis].dtype.kind == "M":
             ticks = AutoDateLocator(maxticks=8)
             ax.xaxis.set_major_locator(ticks)
@@ -248,20 +287,14 @@ class MonitorDisplay:
                 row = history[axis].iloc[0]
                 ax.set_xlim(row - 1, row + 1)
 
-    def _mark_alarms(self, ax, axis, start):
-        """Lines at the alarm and the change point, and points at the alarms of the detector."""
+    def _mark_alarm(self, ax, axis, start):
+        """Lines at the alarm and the change point."""
         monitor, has_times = self.monitor, axis == "time"
-        self.alarm_line_ = self.change_alarm_points_ = self.change_line_ = None
+        self.alarm_line_ = self.change_line_ = None
         if monitor.alarm_ is not None:
             look = {"color": CURVE_STYLES[1]["color"], "linewidth": 1.0, "label": "Alarm"}
             place = monitor.alarm_time_ if has_times else monitor.alarm_
             self.alarm_line_ = ax.axvline(place, **look)
-        alarms = monitor.change_alarms_
-        if len(alarms):
-            look = {"color": CURVE_STYLES[2]["color"], "marker": "v", "markersize": 5}
-            look |= {"linestyle": "none", "label": "Alarm at a change"}
-            heights = np.full(len(alarms), np.log10(monitor.run_length))
-            (self.change_alarm_points_,) = ax.plot(alarms[axis], heights, **look)
         if monitor.change_point_ is not None:
             look = {"color": choose_pale_color(ax), "linestyle": ":", "linewidth": 1.2}
             look["label"] = "Estimated change"
@@ -331,6 +364,17 @@ class MonitorDisplay:
             places = part["mean_prediction"] if self.monitor.promise is None else [k]
             points, _, _ = ax.errorbar(places, means, yerr=reach, **look)
             self.points_.append(points)
+
+
+def _arrange(left, right, *below):
+    """Give the panels of a new figure their places: the detector has the times of the evidence."""
+    figure = left.figure
+    figure.set_size_inches(_SIZE_WITH_DETECTOR if below else _SIZE)
+    for detector in below:
+        grid = figure.add_gridspec(2, 2, height_ratios=(3, 2))
+        for one, place in ((left, grid[0, 0]), (right, grid[:, 1]), (detector, grid[1, 0])):
+            one.set_subplotspec(place)
+        detector.sharex(left)
 
 
 # Displays can be pickled with their figures, which no lambda can.

@@ -142,11 +142,24 @@ def test_labels_of_ticks_do_not_overlap_and_keep_their_digits(first):
     assert ax.xaxis.get_offset_text().get_text() == ""
 
 
-def test_the_legend_is_outside_of_the_panel():
-    display = MonitorDisplay.from_monitor(feed(0.2, run_length=1000))
+@pytest.mark.parametrize("options", [{}, {"run_length": 1000}, {"run_length": 50, "times": DAYS}])
+def test_legends_are_short_and_outside_of_the_panels(options):
+    """They hide no labels of axes either, and stay in the figure."""
+    display = MonitorDisplay.from_monitor(feed(0.2, **options))
     display.figure_.canvas.draw()
-    ax = display.axes_[0]
-    assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
+    lowest = display.figure_.bbox.y0
+    panels = [display.axes_[0], *display.axes_[2:]]
+    assert len(panels) == 1 + ("run_length" in options)
+    for ax in panels:
+        legend = ax.get_legend()
+        assert 2 <= len(legend.get_texts()) <= 5
+        assert len(ax.get_lines()) == len(legend.get_texts())
+        box = legend.get_window_extent()
+        assert lowest <= box.y0 < box.y1 < ax.get_window_extent().y0
+        if ax.get_xlabel():
+            assert box.y1 <= ax.xaxis.label.get_window_extent().y0
+    for upper, lower in pairwise(panels):
+        assert lower.get_window_extent().y1 < upper.get_legend().get_window_extent().y0
 
 
 def test_a_promise_has_error_rates():
@@ -195,14 +208,24 @@ def test_dates_and_the_detector():
     display = MonitorDisplay.from_monitor(monitor)
     days = {num2date(x).date() for x in display.axes_[0].convert_xunits(display.line_.get_xdata())}
     assert days == {day.date() for day in DAYS}
-    assert display.axes_[0].get_xlabel() == "Time"
+    evidence, _, detector = display.axes_
+    assert detector.get_xlabel() == "Time"
+    assert evidence.get_xlim() == detector.get_xlim()
+    assert display.line_.axes is display.alarm_line_.axes is evidence
+    assert display.detector_line_.axes is display.change_alarm_points_.axes is detector
     assert display.alarm_line_.get_xdata()[0] == monitor.alarm_time_
     assert display.change_line_.get_xdata()[0] == monitor.change_time_
     heights = display.detector_line_.get_ydata()
     largest = monitor.history_.groupby("time")["log_detector"].max()
     np.testing.assert_allclose(heights, largest / np.log(10))
-    levels = [line.get_ydata()[0] for line in display.axes_[0].lines if len(line.get_ydata()) == 2]
+    levels = [line.get_ydata()[0] for line in detector.lines if len(line.get_ydata()) == 2]
     assert np.isclose(levels, 3).any()
+    own = plt.subplots(3)[1]
+    again = MonitorDisplay.from_monitor(monitor, ax=own)
+    assert [ax.get_xlabel() for ax in own[[0, 2]]] == ["Time", "Time"]
+    np.testing.assert_array_equal(again.detector_line_.get_ydata(), heights)
+    with pytest.raises(ValueError, match="ax must be an array of 3 axes, one for each panel; got"):
+        MonitorDisplay.from_monitor(monitor, ax=plt.subplots(1, 2)[1])
 
 
 @pytest.mark.parametrize(
