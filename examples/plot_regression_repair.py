@@ -50,9 +50,10 @@ predictions = {
     "isotonic": isotonic.predict_distribution(X_test),
 }
 print(f"Standard deviations of the process times {scaled.recalibrator_.scale_:.2f}")
-figure, axes = plt.subplots(4, 2, figsize=(8, 12), layout="constrained")
+figure, axes = plt.subplots(4, 2, figsize=(7, 13), layout="constrained")
 for (name, distribution), row in zip(predictions.items(), axes, strict=True):
     PITDisplay.from_predictions(y_test, distribution, name=name, random_state=0, ax=row)
+    row[0].set_title(name)
     parts = corp_distribution_decomposition(y_test, distribution)
     print(
         f"{name:18} CRPS {parts.score:.1f}, miscalibration {parts.miscalibration:.1f}, "

@@ -328,6 +328,7 @@ class PITDisplay:
         self : object
             The display itself.
         """
+        from matplotlib.colors import to_rgba
         from matplotlib.lines import Line2D
         from matplotlib.patches import StepPatch
 
@@ -342,11 +343,13 @@ class PITDisplay:
             (style,) = choose_styles(axes[1], 1)
             self.bands_ = self._draw_bands(axes, style["color"], names, band_kwargs)
             self.ref_lines_ = _draw_uniform(axes, ref_line_kwargs)
-            look = {"color": style["color"], "fill": True, "alpha": 0.6, "zorder": 1.2}
             edges = np.linspace(0, 1, len(self.density) + 1)
-            self.bars_ = axes[0].stairs(
-                self.density, edges, **merge_style(look, histogram_kwargs, StepPatch)
-            )
+            look = merge_style({"color": style["color"]}, histogram_kwargs, StepPatch)
+            color = look.pop("color")
+            # Pale, so that the band is seen below, with an outline that is seen on the band.
+            look = {"facecolor": to_rgba(color, 0.25), "edgecolor": color, "linewidth": 1.5} | look
+            look = {"fill": True, "linestyle": style["linestyle"], "zorder": 2.1} | look
+            self.bars_ = axes[0].stairs(self.density, edges, **look)
             look = style | {"label": label, "zorder": 2.5}
             look = merge_style(look, curve_kwargs, Line2D)
             (self.line_,) = axes[1].plot(self.levels, self.share, **look)
@@ -373,6 +376,8 @@ class PITDisplay:
             is_new = all(area.skcal_band.width != width for area in others)
             band = _Band(width, f"{level} if calibrated", name)
             look = {"color": "0.6", "alpha": 0.4, "linewidth": 0, "zorder": 2, "label": None}
+            if not is_new:  # it would be darker, not more certain
+                look["alpha"] = 0.0
             if others and is_new:
                 look |= {"color": color, "alpha": 0.25}
             if one is axes[1] and is_new:

@@ -408,6 +408,25 @@ def test_bands_and_bars_say_whose_they_are(rows):
     assert {"95 % if all cover 90 %", "95 % if all cover 50 %"} < set(labels)
 
 
+def test_bars_are_seen_on_their_band(rows):
+    """The outline lies above the band, which is seen through the bars, and is drawn once."""
+    first = PITDisplay.from_predictions(*rows, name="one")
+    again = PITDisplay.from_predictions(*rows, name="two", ax=first.ax_)
+    for display in (first, again):
+        bars, color = display.bars_, to_rgba(display.line_.get_color())
+        assert bars.get_zorder() > display.bands_[0].get_zorder()
+        assert bars.get_edgecolor() == color
+        assert bars.get_facecolor()[:3] == color[:3]
+        assert 0 < bars.get_facecolor()[3] < 0.5
+    assert first.bars_.get_linestyle() != again.bars_.get_linestyle()
+    shares = [[band.get_alpha() for band in display.bands_] for display in (first, again)]
+    assert min(shares[0]) > 0
+    assert shares[1] == [0, 0]
+    look = {"color": "red"}
+    display = PITDisplay.from_predictions(*rows, histogram_kwargs=look)
+    assert to_rgba("red") == display.bars_.get_edgecolor()
+
+
 def test_one_prediction_and_many_levels(rows):
     y, (mean, _) = rows
     display = QuantileReliabilityDisplay.from_predictions(y, np.ones(80), quantiles=0.5)
