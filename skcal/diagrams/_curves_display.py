@@ -47,14 +47,14 @@ _MOST_OF_A_LEGEND = 0.5
 def place_legend(ax, low, high):
     """Set the ends of the y axis, with room for a legend above all curves."""
     from matplotlib.collections import PolyCollection
-    from matplotlib.patches import Patch
+    from matplotlib.legend_handler import HandlerTuple
 
     handles, entries = list_entries(ax)
-    if sum(isinstance(artist, PolyCollection) for artist in ax.collections) > 1:
-        # The band of one model stands for those of all.
-        gray = Patch(facecolor="0.8", edgecolor="none")
-        handles = [gray if isinstance(one, PolyCollection) else one for one in handles]
-    legend = fit_legend(ax, handles, entries, ax.get_window_extent().width, loc="upper center")
+    # One entry has the colours of all bands.
+    bands = tuple(one for one in ax.collections if isinstance(one, PolyCollection))
+    handles = [bands if one in bands else one for one in handles]
+    options = {"loc": "upper center", "handler_map": {tuple: HandlerTuple(ndivide=None, pad=0)}}
+    legend = fit_legend(ax, handles, entries, ax.get_window_extent().width, **options)
     legend.set_in_layout(False)  # it stands inside, where a layout need not make room
     share = legend.get_window_extent().height / ax.get_window_extent().height
     ax.set_ylim(low, low + (high - low) / (1 - min(share, _MOST_OF_A_LEGEND)))
@@ -235,7 +235,8 @@ class CurvesDisplay(ABC):
         if len(x) == 1:  # no area has one point
             x = x + np.array([-_BAR, _BAR])
             ends, share = np.repeat(ends, 2, axis=1), 2 * share
-        default = {"facecolor": to_rgba(color, share), "edgecolor": "none", "zorder": 1.5}
+        default = {"facecolor": to_rgba(color, share), "edgecolor": to_rgba(color, 0.4)}
+        default |= {"linewidth": 0.8, "zorder": 1.5}
         if self.confidence_level is not None:
             label = f"{100 * self.confidence_level:g} % band ({self._at_once})"
             is_first = all(area.get_label() != label for area in ax.collections)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # How far below 0 the axes go at most, in parts of the highest value; lines leave them there.
 _DEPTH, _MARGIN = 0.35, 0.08
-# A net benefit below this part of the highest one is nothing to look at. Where all that is above
-# lies in less than half of the thresholds, the axes end this many times as far out.
+# A net benefit below this part of the highest one is nothing to look at. The axes end this many
+# times as far out as all that is above.
 _NOTHING, _BEYOND = 0.01, 1.2
 
 
@@ -72,8 +72,9 @@ class DecisionCurveDisplay(ThresholdDisplay):
     always, is told by :func:`~skcal.inference.net_benefit_difference`, whose bands are narrower
     because the rows are the same.
 
-    The x axis ends early where the outcome is rare: when all that is above acting never lies in
-    less than half of the thresholds. Set its limits to see the rest.
+    The x axis ends a little beyond the last threshold at which a model or acting always is above
+    acting never: early where the outcome is rare. Set its limits to see the rest, and choose
+    `thresholds` to see those alone at which somebody would act.
 
     References
     ----------
@@ -158,8 +159,8 @@ class DecisionCurveDisplay(ThresholdDisplay):
         )
         (first, last), useful = ax.get_xlim(), np.concatenate(list(shown))
         end = useful.max(initial=first) if len(useful) else last
-        if ax.dataLim.width and end - first < (last - first) / 2:
-            ax.set_xlim(first, first + _BEYOND * (end - first))
+        if ax.dataLim.width:
+            ax.set_xlim(first, min(first + _BEYOND * (end - first), last))
         place_legend(ax, max(lowest - _MARGIN * top, -_DEPTH * top), (1 + _MARGIN) * top)
 
 

@@ -4,7 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgba
+from matplotlib.patches import Rectangle
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_validate
 
@@ -336,6 +337,31 @@ def test_rare_outcomes_fill_the_axes():
     display = DecisionCurveDisplay.from_predictions(y, rare)
     assert display.ax_.get_xlim()[1] < 0.3
     assert display.curves[0].thresholds[-1] == 0.99
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3, 1.0])
+def test_axes_end_where_no_decision_is_left(rate):
+    """Predictions spread up to `rate`: at higher thresholds nobody acts, for a net benefit of 0."""
+    rng = np.random.default_rng(0)
+    proba = rate * rng.random(20_000)
+    y = (rng.random(20_000) < proba).astype(int)
+    first, last = DecisionCurveDisplay.from_predictions(y, proba).ax_.get_xlim()
+    assert first < rate / 10
+    assert 0.8 * rate <= last <= 1.25 * rate
+
+
+def test_bands_have_the_colours_of_their_curves(rows):
+    """In the legend as well."""
+    y, models = rows
+    models = models | {"c": models["a"] ** 0.5}
+    for Display in (DecisionCurveDisplay, MurphyDisplay):
+        display = Display.from_predictions(y, models)
+        colors = [to_rgba(line.get_color())[:3] for line in display.lines_]
+        assert len(set(colors)) == 3
+        for look in ("get_facecolor", "get_edgecolor"):
+            assert [tuple(getattr(band, look)()[0, :3]) for band in display.bands_] == colors
+        patches = display.ax_.get_legend().findobj(Rectangle)
+        assert [patch.get_facecolor()[:3] for patch in patches] == colors
 
 
 def test_very_rare_outcomes_are_compared_with_acting_always():
