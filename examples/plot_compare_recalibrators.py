@@ -65,17 +65,23 @@ print(table.round(4).to_string())
 # ----------------------
 #
 # Sorted by the log loss. The methods for theory, mean replacement and randomized smoothing, have
-# small calibration errors and a large log loss: they are not sharp.
+# small calibration errors and a large log loss: they are not sharp. In colour are the uncalibrated
+# model, with a line down each panel, and ``AutoRecalibration``, the default of
+# :class:`~skcal.recalibration.RecalibratedClassifierCV`.
 order = table.sort_values("log loss", ascending=False)
+colors = dict.fromkeys(order.index, "0.5") | {"uncalibrated": "C1", "AutoRecalibration()": "C0"}
 figure, axes = plt.subplots(1, 3, figsize=(11, 5), layout="constrained", sharey=True)
 for ax, column in zip(axes, ["log loss", "Brier", "smECE"], strict=True):
     values = order[column]
     finite = np.isfinite(values)
     ax.hlines(order.index, 0, values.where(finite, 0), color="lightgray")
-    ax.plot(values.where(finite), order.index, "o")
+    ax.scatter(values.where(finite), order.index, color=list(colors.values()), zorder=3)
+    ax.axvline(values["uncalibrated"], color="C1", linestyle=":")
     for name in order.index[~finite]:
         ax.text(0, name, " infinite", va="center")
     ax.set_title(column)
     ax.set_xlim(left=0)
     ax.spines[["top", "right"]].set_visible(False)
+for label in axes[0].get_yticklabels():
+    label.set(color={"0.5": "black"}.get(colors[label.get_text()], colors[label.get_text()]))
 plt.show()

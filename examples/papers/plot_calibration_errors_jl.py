@@ -64,7 +64,7 @@ schemes = {
         "max_bins": 8,
     },
 }
-figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.8), layout="constrained")
 for ax, (name, options) in zip(axes, schemes.items(), strict=True):
     means = []
 
@@ -77,8 +77,11 @@ for ax, (name, options) in zip(axes, schemes.items(), strict=True):
     ax.plot(*(y_proba @ corners).T, ".", color="0.8", markersize=3)
     for start, end in means:
         ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "C0"})
-    ax.set(title=f"{name}\n{len(means)} bins, ECE {error:.3f}", aspect="equal")
-    ax.axis("off")
+    for k, (x, height) in enumerate(corners):
+        ax.text(x, height, f"class {k}", ha="center", va="bottom" if height else "top")
+    ax.set_title(f"{name}\n{len(means)} bins, ECE {error:.3f}", fontsize="medium")
+    ax.set(aspect="equal", xlim=(-0.1, 1.1), ylim=(-0.08, 0.94), xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
 
 # %%
 # What a calibrated model gets

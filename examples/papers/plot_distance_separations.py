@@ -189,7 +189,7 @@ for ax, (table, title, symbol) in zip(axes.flat, panels, strict=True):
         style = {"color": "black", "linestyle": ":"} if column in bounds else {"marker": marker}
         size = 10 if marker == "x" else 5  # a cross is seen behind what lies on it
         ax.plot(table.index, table[column], label=column, markersize=size, **style)
-    ax.set(xscale="log", yscale="log", title=title, xlabel=symbol)
+    ax.set(xscale="log", yscale="log", title=title, xlabel=symbol, ylabel="Calibration error")
     ax.spines[["top", "right"]].set_visible(False)
 axes[0, 0].plot(
     lemma_4_5.index, 2 * lemma_4_5.index**2, ":", color="black", label="2 α², as printed"

@@ -255,7 +255,7 @@ problems = {
     "too high by 15 points or more": (None, crowded, lower, None),
     "calibrated, with a bandwidth of .1": (None, rng.beta(0.3, 0.3, 3000), lambda v: v, 0.1),
 }
-figure, axes = plt.subplots(1, 3, figsize=(13.5, 5.2), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(13.5, 5), layout="constrained")
 for ax, (title, (y, v, truth, bandwidth)) in zip(axes, problems.items(), strict=True):
     if truth is None:
         sure = v.max(axis=1)
@@ -263,12 +263,22 @@ for ax, (title, (y, v, truth, bandwidth)) in zip(axes, problems.items(), strict=
         cells = np.minimum((sure * 10).astype(int), 9)
         count, *sums = (np.bincount(cells, weights, 10) for weights in (None, sure, right))
         enough = count >= 5
-        ax.plot(*(total[enough] / count[enough] for total in sums), "o", color="tab:green")
+        means = [total[enough] / count[enough] for total in sums]
+        (green,) = ax.plot(*means, "o-", color="tab:green", linewidth=1.2)
     else:
         y = rng.binomial(1, np.clip(truth(v), 0, 1))
-        ax.plot(grid, np.clip(truth(grid), 0, 1), color="tab:green", linewidth=1.2)
+        (green,) = ax.plot(grid, np.clip(truth(grid), 0, 1), color="tab:green", linewidth=1.2)
     options = {"bandwidth": bandwidth, "ax": ax}
-    draw(y, v, layers=["density", "curve_width"], name="mean prediction", **options)
-    draw(y, v, layers=[], kind="nadaraya-watson", name="center, as in the paper", **options)
-    ax.set_title(title, y=-0.26, fontsize="medium")
+    ours = draw(y, v, layers=["density", "curve_width"], **options)
+    theirs = draw(y, v, layers=[], kind="nadaraya-watson", **options)
+    ax.get_legend().remove()  # one for all panels stands below, and titles where it was
+    ax.set_ylim(ax.get_xlim())
+    ax.set_ylabel(ax.get_ylabel(), y=0.5)
+    ax.set_title(f"{title}\nsmECE = {ours.smooth_ece:.3f}", fontsize="medium")
+lines = {
+    "at the mean prediction": ours.line_,
+    "at the center, as in the paper": theirs.line_,
+    "truth, or bins": green,
+}
+figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=3, frameon=False)
 plt.show()
