@@ -16,7 +16,7 @@ TITLE = "Calibration report"
 _TABLE = "border-collapse:collapse;font-size:85%;line-height:1.35;background:none;margin:0"
 _HEAD = "padding:0.1em 0 0.1em 0.8em;border:none;border-bottom:1px solid"
 _CELL = "padding:0.1em 0 0.1em 0.8em;border:none"
-_LEFT, _RIGHT = ";text-align:left;padding-left:0", ";text-align:right;white-space:nowrap"
+_LEFT, _RIGHT = ";text-align:left;padding-left:0", ";text-align:right"
 _PLAIN = ";background:none;color:inherit"
 # Tables stand beside the diagram in as many columns as fit, and below it on narrow screens.
 _BESIDE = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:0.5em 2em"
@@ -61,7 +61,8 @@ def _write_parts(report):
     """All but the title."""
     parts = []
     if len(report.models) > 1:
-        parts.append(_write_table(*list_overview(report.models), n_left=2))
+        table = _write_table(*list_overview(report.models), n_left=2)
+        parts.append(f'<div style="overflow-x:auto">{table}</div>')
         parts.append(f"<p>{escape(write_comparison(report.comparison))}</p>")
     parts += [
         _write_model(name, model, report.confidence_level) for name, model in report.models.items()
@@ -100,9 +101,11 @@ def _write_model(name, model, confidence_level):
 def _write_table(head, rows, n_left, style=""):
     styles = [_PLAIN + (_LEFT if column < n_left else _RIGHT) for column in range(len(head))]
     if n_left == 2:
-        styles[0] += ";white-space:nowrap;vertical-align:top"
         styles[1] += ";padding-left:0.8em"
-    lines = [_write_row("th", head, [_HEAD + style for style in styles])]
+    if len(head) == 2:  # the second cell is a text
+        styles[0] += ";white-space:nowrap;vertical-align:top"
+    lines = [_write_row("th", head, [f"{_HEAD}{style};vertical-align:bottom" for style in styles])]
+    styles[n_left:] = [f"{style};white-space:nowrap" for style in styles[n_left:]]
     lines += [_write_row("td", row, [_CELL + style for style in styles]) for row in rows]
     return f'<table style="{_TABLE}{style}">{"".join(lines)}</table>'
 
