@@ -48,9 +48,9 @@ def write_page(report, path, title):
     path = None if path is None else _check_path(path)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a string that is not empty; got {title!r}.")
-    made = "" if report.created is None else f"{report.created:%Y-%m-%d}, "
-    origin = f"{made}skcal {report.version}"
-    page = _PAGE.format(title=escape(title), origin=origin, report=_write_parts(report))
+    made = [] if report.created is None else [f"{report.created:%Y-%m-%d}"]
+    made += [] if report.version is None else [f"skcal {report.version}"]
+    page = _PAGE.format(title=escape(title), origin=", ".join(made), report=_write_parts(report))
     if path is None:
         return page
     path.write_text(page, encoding="utf-8")

@@ -59,7 +59,7 @@ class CalibrationReport:
         :func:`skcal.inference.compare_calibration`; None of one model.
     created : datetime or None, default=None
         When the numbers were computed, for the page of :meth:`to_html`. Nothing else depends on it.
-    version : str, default=skcal.__version__
+    version : str or None, default=None
         Version of skcal that computed them, for the same page.
 
     Examples
@@ -77,7 +77,7 @@ class CalibrationReport:
     tolerance: float
     comparison: CalibrationComparison | None = None
     created: datetime | None = None
-    version: str = __version__
+    version: str | None = None
 
     @property
     def verdict(self) -> str | dict[str | None, str]:
@@ -556,7 +556,7 @@ def calibration_report(
         rules = {name: rules[name] for name in ("reduction", "confidence_level", "random_state")}
         comparison = compare_calibration(y_true, y_proba, **data, **rules)
     level, now = options["confidence_level"], datetime.now().astimezone()
-    return CalibrationReport(models, level, options["tolerance"], comparison, now)
+    return CalibrationReport(models, level, options["tolerance"], comparison, now, __version__)
 
 
 def _add_audit(model, audit):

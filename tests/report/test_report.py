@@ -389,6 +389,7 @@ def test_page_tells_its_title_and_origin(report, rows):
         assert unescape(text) == f"On {EVIL}"
     assert ">2021-03-04, skcal 0.0.7<" in page
     assert ">skcal 0.0.7<" in replace(old, created=None).to_html()
+    assert ">2021-03-04<" in replace(old, version=None).to_html()
     again = calibration_report(*rows, **FEW)
     assert again.to_html() == replace(report, created=again.created).to_html()
     assert old._repr_html_() == report._repr_html_() == again._repr_html_()
