@@ -46,8 +46,8 @@ for name, y_proba in probabilities.items():
 
 # %%
 # On the scale of log-odds, on which rare events can be seen, the curve of the balanced model lies
-# far below the diagonal at all probabilities: its odds are a hundred times too large. Where its band
-# goes on without the curve, no row is a fraud: the upper end says how rare frauds must be there.
+# far below the diagonal at all probabilities: its odds are a hundred times too large. Where its
+# band goes on without the curve, no row is a fraud: its upper end says how rare frauds are at most.
 figure, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
 for name, y_proba in probabilities.items():
     ReliabilityDisplay.from_predictions(y_new, y_proba, name=name, scale="logit", ax=ax)

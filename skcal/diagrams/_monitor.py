@@ -202,7 +202,8 @@ class MonitorDisplay:
                 # Below the panel and its labels no line passes through it.
                 place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": 2}
                 place["borderaxespad"] = 0.8 if one is left and below else 4.8
-                one.legend(**(place if ax is None else {}), fontsize="small", frameon=False)
+                look = place | {"frameon": False} if ax is None else {"edgecolor": "none"}
+                one.legend(**look, fontsize="small")
             keep_shown([self.line_], ("Evidence",))
             draw = self._draw_bins if self.monitor.promise is None else self._draw_rates
             draw(right, point_kwargs, ref_line_kwargs, despine)
