@@ -336,7 +336,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         ...     ["no", "yes", "yes", "no"] * 3, [0.1, 0.9, 0.2, 0.9] * 3, pos_label="yes"
         ... )
         >>> display.line_.get_label()
-        'Classifier (Brier = 0.367, calibration = 0.0490)'
+        'Classifier (Brier = 0.367, calibration = 0.0488)'
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
