@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Inches of a figure of its own: wide, for the names, and high enough that they do not touch.
 _WIDTH, _HEIGHT, _HEIGHT_OF_A_GROUP = 7.5, 1.2, 0.22
-# The legend has a place of its own below the groups: so many rows besides its own.
+# The legend has a place of its own below the groups; room around it, in rows.
 _ROOM_OF_LEGEND = 0.3
 _MOST_TICKS = 6
 _KINDS = {"two-sided": "intervals", "greater": "lower bounds", "less": "upper bounds"}
