@@ -103,6 +103,7 @@ class Spread:
 REAL_RESPONSES = {
     "PITDisplay": {"n_bins": 3, "n_resamples": 9, "random_state": 0},
     "QuantileReliabilityDisplay": {},
+    "MeanReliabilityDisplay": {},
     "IntervalCoverageDisplay": {"n_bins": 3, "n_resamples": 9, "random_state": 0},
 }
 # What else must be given, and what keeps calls quick.

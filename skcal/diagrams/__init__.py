@@ -4,6 +4,7 @@ from skcal.diagrams._calibration_sharpness import CalibrationSharpnessDisplay
 from skcal.diagrams._decision_curve import DecisionCurveDisplay
 from skcal.diagrams._group_audit import GroupAuditDisplay
 from skcal.diagrams._interval_coverage import IntervalCoverageDisplay
+from skcal.diagrams._mean_reliability import MeanReliabilityCurve, MeanReliabilityDisplay
 from skcal.diagrams._monitor import MonitorDisplay
 from skcal.diagrams._murphy import MurphyDisplay
 from skcal.diagrams._pit import PITDisplay
@@ -18,6 +19,8 @@ __all__ = [
     "DecisionCurveDisplay",
     "GroupAuditDisplay",
     "IntervalCoverageDisplay",
+    "MeanReliabilityCurve",
+    "MeanReliabilityDisplay",
     "MonitorDisplay",
     "MurphyDisplay",
     "PITDisplay",

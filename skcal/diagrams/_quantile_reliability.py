@@ -12,10 +12,11 @@ from skcal._input._predicted._response_rows import check_values
 from skcal._input._validation import check_flag, check_sample_weight
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._entries import check_shown, keep_shown
-from skcal.diagrams._figure import Frame, finish_axes, open_figure
+from skcal.diagrams._figure import open_figure
 from skcal.diagrams._legend import check_lengths, find_effective_rows, list_names
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
+from skcal.diagrams._value_axes import draw_value_diagonal, finish_values
 from skcal.metrics import (
     CORPDecomposition,
     FunctionalCurve,
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 # The legend of more levels stands beside the axes, where these are a figure of their own.
 _MOST_ABOVE = 3
 _QUANTITIES = "Predicted quantile", "Quantile of the targets"
-# Room around the curves, in parts of the side of the square.
-_MARGIN = 0.05
 
 
 class QuantileReliabilityDisplay:
@@ -277,17 +276,14 @@ class QuantileReliabilityDisplay:
                     look["marker"] = "o"
                 look = merge_style(look, curve_kwargs, Line2D)
                 self.lines_ += axes.plot(curve.y_pred, curve.y_recalibrated, **look)
-            self._draw_diagonal(axes, ref_line_kwargs)
+            ends = [float(f([f(curve.y_pred) for curve in self.curves])) for f in (np.min, np.max)]
+            self.ref_line_ = draw_value_diagonal(axes, ends, ref_line_kwargs)
             keep_shown(self.lines_, _QUANTITIES)
             title = None
             if self.effective_rows is not None:
                 title = f"Effective rows: {self.effective_rows:,.0f}"
             is_beside = ax is None and n_curves > _MOST_ABOVE
-            if axes.get_xscale() == axes.get_yscale() == "linear":
-                options = {"despine": despine, "legend": not is_beside, "title": title}
-                finish_axes(axes, _QUANTITIES, frame=_find_frame(axes), **options)
-            else:  # no square that a legend could stand on
-                _finish_other_scales(axes, despine, title)
+            finish_values(axes, _QUANTITIES, despine=despine, legend=not is_beside, title=title)
             if is_beside:
                 axes.figure.set_layout_engine("constrained")
                 look = {"fontsize": "small", "frameon": False, "title": title}
@@ -303,29 +299,3 @@ class QuantileReliabilityDisplay:
             return label
         parts = self.decompositions[number]
         return f"{label} (MCB = {parts.miscalibration:.3g}, DSC = {parts.discrimination:.3g})"
-
-    def _draw_diagonal(self, axes, style):
-        from matplotlib.lines import Line2D
-
-        ends = [float(f([f(curve.y_pred) for curve in self.curves])) for f in (np.min, np.max)]
-        default = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
-        default |= {"linestyle": ":", "zorder": 1.9, "label": "_diagonal"}
-        (self.ref_line_,) = axes.plot(ends, ends, **merge_style(default, style, Line2D))
-
-
-def _finish_other_scales(axes, despine, title):
-    """Labels, equal limits, legend and spines of axes whose scales are not linear."""
-    ends = np.array([axes.get_xlim(), axes.get_ylim()])
-    limits = ends.min(), ends.max()
-    axes.set(xlabel=_QUANTITIES[0], ylabel=_QUANTITIES[1], xlim=limits, ylim=limits, aspect="equal")
-    axes.legend(fontsize="small", frameon=False, title=title)
-    if despine:
-        axes.spines[["top", "right"]].set_visible(False)
-
-
-def _find_frame(axes):
-    """The square that holds all that is drawn, also on axes that share its limits."""
-    low, high = axes.dataLim.get_points().min(), axes.dataLim.get_points().max()
-    margin = _MARGIN * (high - low if high > low else max(abs(low), 1.0))
-    first, last = sorted(axes.get_xlim())
-    return Frame("value", min(low - margin, first), max(high + margin, last))

@@ -206,6 +206,7 @@ EXAMPLES = {
     "PITDisplay": ([0.0, 1.0, 2.0], norm(1, 1)),
     "IntervalCoverageDisplay": ([0.0, 1.0, 2.0], [[-1.0, 1.0]] * 3),
     "QuantileReliabilityDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
+    "MeanReliabilityDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
 }
 ALSO = {"QuantileReliabilityDisplay": {"quantiles": 0.5}, "GroupAuditDisplay": {"random_state": 0}}
 
@@ -398,6 +399,7 @@ def test_options_that_do_not_exist(Display, way, binary):
             diagrams.QuantileReliabilityDisplay,
             {"y_quantiles": [0.1, 0.4, 0.7, 0.8], "quantiles": [0.5]},
         ),
+        (diagrams.MeanReliabilityDisplay, {"y_pred": [0.1, 0.4, 0.7, 0.8]}),
     ],
 )
 def test_every_legend_shows_the_effective_number_of_rows(Display, predictions):

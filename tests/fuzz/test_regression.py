@@ -13,7 +13,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 
 from skcal import metrics
-from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, QuantileReliabilityDisplay
+from skcal.diagrams import (
+    IntervalCoverageDisplay,
+    MeanReliabilityDisplay,
+    PITDisplay,
+    QuantileReliabilityDisplay,
+)
 from skcal.inference import distribution_calibration_test
 from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
 from skcal.recalibration import RecalibratedRegressorCV
@@ -210,6 +215,22 @@ def test_hostile_displays_of_quantiles(y, **arguments):
     display = QuantileReliabilityDisplay.from_predictions(y, **arguments)
     plt.close(display.figure_)
     return display.curves
+
+
+@hostile(
+    y=reals((3,)),
+    y_pred=reals((3,)),
+    sample_weight=some.weights(3),
+    clusters=st.none() | st.sampled_from([[0, 1, 1], "x", [0, 0, 0]]),
+    kind=mostly(["auto", "smooth", "isotonic", "values"], ["x", None]),
+    bandwidth=mostly(["auto", 0.1, 1], [0, 2, np.nan]),
+    confidence_level=mostly([0.95, 0.5], [0, 1, np.nan]),
+    scale=mostly(["auto", "linear", "log"], ["x"]),
+)
+def test_hostile_displays_of_means(y, **arguments):
+    display = MeanReliabilityDisplay.from_predictions(y, **arguments)
+    plt.close(display.figure_)
+    return display.curves[0].y_pred, display.curves[0].y_mean
 
 
 @hostile(

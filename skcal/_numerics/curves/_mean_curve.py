@@ -1,0 +1,140 @@
+"""Mean targets near each prediction, with bands from the variance that is seen.
+
+Rows near each other in rank are averaged, targets and predictions by the same kernel. Where
+predictions are right both have the same mean, whatever the bandwidth: the curve has no bias there,
+not even at its ends.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.sparse import csr_array
+
+# Ranks are known to this many parts of all rows.
+_N_NODES = 1024
+# Places where the curve is evaluated.
+_N_POINTS = 129
+# Bandwidth of 1000 rows, a share of all of them, and the smallest one.
+_USUAL, _SMALLEST = 0.15, 0.02
+# Sums that are less skewed than this are taken for symmetric ones.
+_SYMMETRIC = 1e-6
+
+
+class MeanCurve(NamedTuple):
+    """Mean predictions, mean targets, and the ends of their band; NaN where these are not known."""
+
+    predicted: np.ndarray
+    observed: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def choose_bandwidth(n_rows):
+    """Share of all rows that is a bandwidth, falling with the fifth root of their number."""
+    return float(np.clip(_USUAL * (n_rows / 1000) ** -0.2, _SMALLEST, 1.0))
+
+
+def smooth_means(rows, bandwidth, level):
+    """`MeanCurve` of `MeanRows`, smoothed, whose band holds everywhere at once."""
+    node = np.minimum((_find_ranks(rows) * _N_NODES).astype(np.intp), _N_NODES - 1)
+    filled, node = np.unique(node, return_inverse=True)
+    points = np.linspace(0.0, 1.0, _N_POINTS)
+    kernel = _reflect(points[:, None], (filled + 0.5) / _N_NODES, bandwidth)
+    return _average(rows, node, kernel, level, _bound_path)
+
+
+def average_values(rows, level):
+    """`MeanCurve` of the rows of each distinct prediction, whose intervals hold at once."""
+    values, node = np.unique(rows.predictions, return_inverse=True)
+    return _average(rows, node, np.eye(len(values)), level, _bound_each)
+
+
+def _find_ranks(rows):
+    """Share of the weight that is predicted to be lower, and half of what is predicted alike."""
+    _, place = np.unique(rows.predictions, return_inverse=True)
+    mass = np.bincount(place, rows.weights)
+    return ((np.cumsum(mass) - mass / 2) / mass.sum())[place]
+
+
+def _reflect(points, places, bandwidth):
+    """Gaussian kernel between places of [0, 1], whose ends are mirrors, up to a factor."""
+    images = [sign * places + 2 * k for k in (-1, 0, 1) for sign in (-1, 1)]
+    return sum(np.exp(-0.5 * ((points - image) / bandwidth) ** 2) for image in images)
+
+
+def _average(rows, node, kernel, level, bound):
+    """`MeanCurve` under a kernel of shape (n_points, n_nodes)."""
+    weights = np.ones(len(node)) if rows.weights is None else rows.weights
+    shares = kernel / (kernel @ np.bincount(node, weights))[:, None]
+    residuals = rows.targets - rows.predictions
+    predicted = shares @ np.bincount(node, weights * rows.predictions)
+    gaps = shares @ np.bincount(node, weights * residuals)
+    # Residuals are counted from the curve, at the point next to the row.
+    pulls = weights * (residuals - gaps[np.argmax(kernel, axis=0)][node])
+    unit = np.abs(pulls).max() or 1.0  # squares and cubes of small numbers would be zero
+    pulls /= unit
+    if rows.member is None:
+        covariance = (shares * np.bincount(node, pulls**2)) @ shares.T
+        third = shares**3 @ np.bincount(node, pulls**3)
+        squares = shares**2 @ np.bincount(node, weights**2)
+    else:
+        shape = kernel.shape[1], int(rows.member.max()) + 1
+        pulls, weights = (
+            shares @ csr_array((values, (node, rows.member)), shape=shape)
+            for values in (pulls, weights)
+        )
+        covariance, third = pulls @ pulls.T, (pulls**3).sum(axis=1)
+        squares = (weights**2).sum(axis=1)
+    variance = np.diagonal(covariance).clip(0.0)
+    freedom = np.maximum(1 / squares - 1, 1e-9)
+    error = unit * np.sqrt(variance * (freedom + 1) / freedom)
+    height = bound(covariance, freedom, 1 - level)
+    size = variance**1.5
+    skewness = np.divide(third, size, out=np.zeros_like(third), where=size > 0)
+    known = (variance > 0) & (freedom > 1e-6)  # equal targets do not tell how others vary
+    low, high = (
+        predicted + np.where(known, gaps - _allow_for_skewness(end, skewness) * error, np.nan)
+        for end in (height, -height)
+    )
+    return MeanCurve(predicted, predicted + gaps, low, high)
+
+
+def _bound_path(covariance, freedom, alpha):
+    """What a standardised Gaussian process with this covariance exceeds with probability `alpha`.
+
+    That is about the chance at one place, plus the length of the path of the process times the rate
+    of crossings (J. Sun, C. R. Loader, 1994, Annals of Statistics 22), with Student's law because
+    variances are estimated.
+    """
+    variance, freedom = np.diagonal(covariance), freedom.min()
+    sizes = np.sqrt(variance[1:] * variance[:-1])
+    cosines = np.divide(np.diagonal(covariance, 1), sizes, out=np.ones_like(sizes), where=sizes > 0)
+    length = np.sqrt(2 * (1 - np.clip(cosines, -1, 1))).sum()
+
+    def excess(height):
+        crossings = length / np.pi * (1 + height**2 / freedom) ** (-freedom / 2)
+        return crossings + 2 * stats.t.sf(height, freedom) - alpha
+
+    high = 1.0
+    while excess(high) > 0 and high < 1e6:
+        high *= 2
+    return brentq(excess, 0.0, high) if excess(high) < 0 else high
+
+
+def _bound_each(covariance, freedom, alpha):
+    """The same for independent means, each with its own quantile (Bonferroni)."""
+    return stats.t.isf(alpha / 2 / len(freedom), freedom)
+
+
+def _allow_for_skewness(height, skewness):
+    """Quantile of a studentised sum with this skewness, where that of a symmetric one is `height`.
+
+    Without it the ends of skewed data, as amounts of money are, miss large values too often
+    (P. Hall, 1992, Journal of the Royal Statistical Society B 54).
+    """
+    is_flat = np.abs(skewness) < _SYMMETRIC
+    skewness = np.where(is_flat, 1.0, skewness)
+    corrected = 3 / skewness * (np.cbrt(1 + skewness * (height - skewness / 6)) - 1)
+    return np.where(is_flat, height, corrected)
