@@ -78,6 +78,46 @@ def test_moments_are_those_of_all_pairs(monkeypatch):
     np.testing.assert_allclose(found, fit_local_lines(*arguments), atol=1e-12)
 
 
+MANY = {
+    **{name: SHAPES[name] for name in ("uniform", "rare", "narrow", "clump", "far away")},
+    "certain": lambda u: np.where(u < 0.6, 1e-4 * u**3, 1 - 1e-6 * u),
+    "next to certain": lambda u: np.where(u < 0.6, 1e-3 * u, np.where(u < 0.99, 1 - 1e-3 * u, u)),
+    "comb": lambda u: (np.floor(30 * u) + 1e-3 * (30 * u % 1)) / 30,
+    "atoms": lambda u: np.where(u < 0.5, np.round(2 * u, 1), (u - 0.5) * 2),
+}
+
+
+@pytest.mark.parametrize("shape", slow_among(MANY, "uniform", "certain", "atoms"))
+@pytest.mark.parametrize("power", [0, 2])  # of exponential weights
+def test_many_places_are_interpolated(shape, power, monkeypatch):
+    """To 1e-6 of the definition, from fewer heights than there are places."""
+    rng = np.random.default_rng([1, power])
+    rows = np.append(MANY[shape](rng.random(40_000)), [0.0, 1.0])
+    places, place = np.unique(rows, return_inverse=True)
+    row_weight = rng.exponential(size=len(rows)) ** power
+    weight = np.bincount(place, row_weight)
+    total = np.bincount(place, row_weight * ((rng.random(len(rows)) < rows**2) - rows))
+    fit, n_points = _local_lines._fit_by_moments, []
+
+    def count_points(*arguments):
+        n_points.append(len(arguments[3]))
+        return fit(*arguments)
+
+    monkeypatch.setattr(_local_lines, "_fit_by_moments", count_points)
+    found = fit_local_lines(places, weight, total, 0.75)
+    assert sum(n_points) < len(places)
+    heaviest = np.argsort(weight)[-5:]
+    chosen = np.concatenate([[0, len(places) - 1], heaviest, rng.integers(len(places), size=20)])
+    expected = fit_by_definition(places, weight, total, 0.75, chosen)
+    np.testing.assert_allclose(found[chosen], expected, rtol=0, atol=1e-7)
+
+
+def test_interpolation_keeps_lines():
+    places = np.linspace(0, 1, 20_001)
+    found = fit_local_lines(places, np.ones(20_001), 0.3 - 0.7 * places, 0.75)
+    np.testing.assert_allclose(found, 0.3 - 0.7 * places, atol=1e-12)
+
+
 @pytest.mark.parametrize("own", [True, False])
 def test_sums_over_windows(own):
     """Against sums over all rows: what is wrong here would only be summed row by row."""
@@ -90,7 +130,8 @@ def test_sums_over_windows(own):
     counts[np.diag_indices(200)] = own
     values = (mass, mass * distance, mass * distance**2, total, total * distance)
     expected = [(counts * value).sum(axis=1) for value in values]
-    found = _local_lines._sum_onwards(places, mass, total, reach, own=own)
+    side = "left" if own else "right"
+    found = _local_lines._sum_onwards(places, mass, total, places, reach, side=side)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 

@@ -3,10 +3,22 @@
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from skcal._numerics.cells._order import count_below
 from skcal._numerics.curves._spline import SHARE_TOLERANCE
 
 # Up to this many places, all pairs of them are faster than moments.
 _FEW_PLACES = 1 << 10
+# From this many places on, heights are interpolated where that pays.
+_MANY_PLACES = 1 << 14
+# Cells to a reach, and to all of the mass: those whose heights are a cubic, and whose rows are.
+_N_CELLS, _N_FINE_CELLS = 128, 1024
+# Nodes of cubics in a cell, and the matrix from values at them to coefficients.
+_NODES = np.array([0.0, 0.25, 0.75, 1.0])
+_COEFFICIENTS = np.linalg.inv(np.vander(_NODES, increasing=True))
+# Cells of fewer places than their cubics have nodes are not interpolated.
+_N_NODES = len(_NODES) ** 2
+# Cubics with cubic terms c below this err by at most .2 c, as where (1 - u)^3 ends in their cell.
+_CUBIC_TERMS = 4e-6
 # Moments of orders up to 11: the tricube weight has degree 9, and squares of distances 2 more.
 _N_MOMENTS = 12
 # Below this part of what they are made of, sums are not trusted to moments.
@@ -17,6 +29,8 @@ _OCTAVES = 64
 _TINY = np.finfo(np.float64).tiny
 # Pairs of places and rows that are worked on at a time.
 _PAIRS = 1 << 17
+# Places that are worked on at a time.
+_CHUNK = 1 << 14
 
 
 def _expand(kernel):
@@ -46,25 +60,21 @@ def fit_local_lines(places, weight, total, span):
     from a to b are split at the multiple of the largest power of two that lies between, where the
     cumulative sums start, towards both sides: only rows of the window are added up. With one pass
     for each power of two this takes O(n log n). What cancels all the same, next to isolated places,
-    is summed row by row.
+    is summed row by row. Many places are interpolated, see `_interpolate`.
     """
-    unit = weight.max()
-    mass, heavy = weight / unit, weight >= unit * _TINY
-    mass, total = mass.clip(_TINY), np.where(heavy, total / unit, _TINY * (total / weight))
+    unit, values = weight.max(), total
+    mass, total, light = weight / unit, values / unit, weight < unit * _TINY
+    mass[light], total[light] = _TINY, _TINY * (values[light] / weight[light])
     reach = find_reach(places, mass, span)
     if len(places) <= _FEW_PLACES:
-        return _fit_row_by_row(np.arange(len(places)), places, mass, total, reach)
-    sums = _sum_onwards(places, mass, total, reach, own=True)
-    backwards = _sum_onwards(-places[::-1], mass[::-1], total[::-1], reach[::-1], own=False)
-    backwards[[1, 4]] *= -1  # distances to the left
-    sums += backwards[:, ::-1]
-    s0, s1, s2, t0, t1 = sums
-    spread = s0 * s2 - s1 * s1
-    is_safe = (s0 > _CANCELLED * mass.sum()) & (s2 > _CANCELLED * s0)
-    is_safe &= spread > _CANCELLED * s0 * s2
-    heights = np.divide(s2 * t0 - s1 * t1, spread, out=np.zeros_like(s0), where=is_safe)
-    rest = np.flatnonzero(~is_safe)
-    heights[rest] = _fit_row_by_row(rest, places, mass, total, reach)
+        return _fit_row_by_row(places, mass, total, places, reach)
+    cells, fine = _find_cells(places, mass, reach)
+    if len(places) <= max(_MANY_PLACES, len(_NODES) * len(fine)):
+        heights = _fit_by_moments(places, mass, total, places, reach)
+    else:
+        heights = _interpolate(places, reach, cells, _merge_rows(places, mass, total, fine))
+    rest = np.flatnonzero(np.isnan(heights))
+    heights[rest] = _fit_row_by_row(places, mass, total, places[rest], reach[rest])
     return heights
 
 
@@ -78,25 +88,121 @@ def find_reach(places, weight, span):
     """
     cumulative = np.cumsum(weight)
     cumulative /= cumulative[-1]
-    needed = span - SHARE_TOLERANCE + np.append(0.0, cumulative[:-1])
+    needed = np.append(0.0, cumulative[:-1])
+    needed += span - SHARE_TOLERANCE
     firsts = places[: np.searchsorted(needed, 1.0, side="right")]
     lasts = places[np.searchsorted(cumulative, needed[: len(firsts)])]
-    after = np.searchsorted(firsts + lasts, 2 * places)
-    reach = np.inf
-    for near in (np.maximum(after - 1, 0), np.minimum(after, len(firsts) - 1)):
-        reach = np.minimum(reach, np.maximum(places - firsts[near], lasts[near] - places))
+    middles, reach = (firsts + lasts) / 2, np.full(len(places), np.inf)
+    for start in range(0, len(places), _CHUNK):
+        here, found = places[start : start + _CHUNK], reach[start : start + _CHUNK]
+        low, high = np.searchsorted(middles, here[[0, -1]])
+        after = low + count_below(middles[low:high], here)
+        for near in (after - 1, after):
+            first, last = firsts.take(near, mode="clip"), lasts.take(near, mode="clip")
+            np.minimum(found, np.maximum(here - first, last - here), out=found)
     return reach
 
 
-def _sum_onwards(places, mass, total, reach, *, own):
-    """Sums over the rows from each place on (or after it) that lie within its reach.
+def _find_cells(places, mass, reach):
+    """First rows of cells, and of fine ones: they are short beside the reach and hold little mass.
 
-    There are five for each place: of mass, times distance and times its square, and of totals, and
-    times distance; all of them times the tricube weight, with distances in units of the reach.
+    A single row may hold more, and ends its cell. The reach changes no faster than the place. So a
+    place within the reach h of another has a reach of at most 2 h itself, and its cell is short
+    beside h.
     """
-    sums = np.zeros((5, len(places)))
-    first = np.arange(len(places)) + (not own)
-    last = np.searchsorted(places, places + reach) - 1
+    gaps = np.diff(places)
+    steps = gaps / np.maximum(np.maximum(reach[1:], reach[:-1]), gaps)
+    lengths = [np.cumsum(steps), np.cumsum(mass[:-1] / mass.sum())]
+    found = []
+    for n in (_N_CELLS, _N_FINE_CELLS):
+        starts = [1 + np.searchsorted(ends, np.arange(1, ends[-1] * n) / n) for ends in lengths]
+        found.append(np.unique(np.concatenate([[0], *starts])))
+    return found
+
+
+def _merge_rows(places, mass, total, starts):
+    """Fewer rows: each cell has four nodes that share its rows, so that cubics keep their sums."""
+    sizes = np.diff(starts, append=len(places))
+    nodes, inside = _scale(places, places[starts], places[starts + sizes - 1], sizes)
+    merged = [nodes.T.ravel()]
+    for values in (mass.copy(), total.copy()):
+        moments = np.empty((len(_NODES), len(starts)))
+        for row in moments:
+            np.add.reduceat(values, starts, out=row)
+            values *= inside
+        merged.append((moments.T @ _COEFFICIENTS).ravel())
+    return merged
+
+
+def _interpolate(places, reach, starts, rows):
+    """Heights from cells that begin at these places, and merged rows; NaN where only all rows do.
+
+    The height is a smooth function of place and reach, as if both were free: the tricube weight has
+    two continuous derivatives. In each cell a cubic in both replaces it. Where that is not accurate
+    enough, next to isolated places, the function itself is read.
+    """
+    sizes = np.diff(starts, append=len(places))
+    nodes, along = _scale(places, places[starts], places[starts + sizes - 1], sizes)
+    ends = np.minimum.reduceat(reach, starts), np.maximum.reduceat(reach, starts)
+    reaches, across = _scale(reach, *ends, sizes)
+    full = np.flatnonzero(sizes > _N_NODES)
+    grid = np.broadcast_arrays(nodes[:, full], reaches[:, None, full])
+    values = np.full((len(_NODES), len(_NODES), len(starts)), np.nan)
+    values[..., full] = _fit_by_moments(*rows, *map(np.ravel, grid)).reshape(grid[0].shape)
+    cubics = np.einsum("ki,lj,ijc->klc", _COEFFICIENTS, _COEFFICIENTS, values)
+    bend = np.abs(cubics[-1]).sum(axis=0) + np.abs(cubics[:, -1]).sum(axis=0)
+    cubics[..., ~(bend < _CUBIC_TERMS)] = np.nan
+    cell, heights = np.repeat(np.arange(len(starts)), sizes), np.empty(len(places))
+    for start in range(0, len(places), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        terms = cubics.take(cell[some], axis=2)
+        for x in (across[some], along[some]):
+            *terms, value = terms
+            for term in reversed(terms):
+                value *= x
+                value += term
+            terms = value
+        heights[some] = value
+    rest = np.flatnonzero(np.isnan(heights))
+    heights[rest] = _fit_by_moments(*rows, places[rest], reach[rest])
+    return heights
+
+
+def _scale(values, low, high, sizes):
+    """Nodes of all cells, from low to high, and where between these the values are, in [0, 1]."""
+    width = high - low
+    inverse = np.divide(1.0, width, out=np.zeros_like(width), where=width > 0)
+    inside = values - np.repeat(low, sizes)
+    inside *= np.repeat(inverse, sizes)
+    return low + width * _NODES[:, None], inside
+
+
+def _fit_by_moments(places, mass, total, points, reach):
+    """Heights at points with a reach; NaN where next to no mass counts."""
+    sums = _sum_onwards(places, mass, total, points, reach, side="left")
+    backwards = -places[::-1], mass[::-1], total[::-1], -points
+    backwards = _sum_onwards(*backwards, reach, side="right")
+    backwards[[1, 4]] *= -1  # distances to the left
+    sums += backwards
+    s0, s1, s2, t0, t1 = sums
+    spread, counts = s0 * s2 - s1 * s1, s0 > _CANCELLED * mass.sum()
+    is_safe = counts & (s2 > _CANCELLED * s0) & (spread > _CANCELLED * s0 * s2)
+    heights = np.divide(s2 * t0 - s1 * t1, spread, out=np.full_like(s0, np.nan), where=is_safe)
+    rest = np.flatnonzero(counts & ~is_safe)
+    heights[rest] = _fit_row_by_row(places, mass, total, points[rest], reach[rest])
+    return heights
+
+
+def _sum_onwards(places, mass, total, points, reach, *, side):
+    """Sums over the rows from each point on that lie within its reach.
+
+    Rows at the point itself are among them with "left" as the side. There are five sums for each
+    point: of mass, times distance and times its square, and of totals, and times distance; all of
+    them times the tricube weight, with distances in units of the reach.
+    """
+    sums = np.zeros((5, len(points)))
+    first = np.searchsorted(places, points, side)
+    last = np.searchsorted(places, points + reach) - 1
     level = np.maximum(np.frexp((first ^ last).astype(np.float64))[1], 1)
     octave = (1 - np.frexp(reach)[1]) // _OCTAVES
     some = np.flatnonzero(first <= last)
@@ -115,7 +221,7 @@ def _sum_onwards(places, mass, total, reach, *, own):
         away = np.clip(away, -longest[:, None], longest[:, None]) / longest[:, None]
         ends = block * 2 * half + half + [first[at] - middle, last[at] - middle]
         ratio = -longest[block] / reach[at]
-        left = (places[at] + reach[at] - places[middle]) / reach[at]
+        left = (points[at] + reach[at] - places[middle]) / reach[at]
         terms, factor = np.stack([mass[index], total[index]]) * is_row, np.ones(len(at))
         added = np.zeros((5, len(at)))
         for order in range(_N_MOMENTS):
@@ -138,24 +244,25 @@ def _accumulate(terms, half, ends, has_left):
     return sums[:, ends[1]] + sums[:, ends[0]] * has_left
 
 
-def _fit_row_by_row(chosen, places, mass, total, reach):
-    """Heights at the chosen places, from all rows within their reach."""
-    heights = np.empty(len(chosen))
+def _fit_row_by_row(places, mass, total, points, reach):
+    """Heights at points with a reach, from all rows within it."""
+    heights = np.empty(len(points))
     size = max(1, _PAIRS // len(places))
-    for some in (slice(start, start + size) for start in range(0, len(chosen), size)):
-        at, unit = places[chosen[some], None], reach[chosen[some], None]
-        distance = places - at
+    for some in (slice(start, start + size) for start in range(0, len(points), size)):
+        unit = reach[some, None]
+        distance = places - points[some, None]
         near = np.abs(distance) <= unit  # quotients of the others may overflow
         distance = np.divide(distance, unit, where=near & (unit > 0), out=np.zeros_like(distance))
         counts = near * (1.0 - np.abs(distance) ** 3) ** 3
         shares = counts * mass
-        shares /= shares.sum(axis=1, keepdims=True)
-        means = np.where(shares > 0, total / mass, 0.0)
-        distance -= (shares * distance).sum(axis=1, keepdims=True)
-        height = (shares * means).sum(axis=1)
+        whole = shares.sum(axis=1, keepdims=True)
+        shares /= whole
+        values = counts * total / whole
+        middle = (shares * distance).sum(axis=1)
+        distance -= middle[:, None]
+        height = values.sum(axis=1)
         spread = (shares * distance**2).sum(axis=1)
-        along = (shares * distance * (means - height[:, None])).sum(axis=1)
+        along = (distance * (values - shares * height[:, None])).sum(axis=1)
         slope = np.divide(along, spread, out=np.zeros_like(along), where=spread > 0)
-        own = np.take_along_axis(distance, chosen[some, None], axis=1)[:, 0]
-        heights[some] = height + slope * own
+        heights[some] = height - slope * middle
     return heights
