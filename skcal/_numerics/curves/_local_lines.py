@@ -171,7 +171,7 @@ def _interpolate(places, reach, starts, rows):
 def _scale(values, low, high, sizes):
     """Nodes of all cells, from low to high, and where between these the values are, in [0, 1]."""
     width = high - low
-    inverse = np.divide(1.0, width, out=np.zeros_like(width), where=width > 0)
+    inverse = np.divide(1.0, width, out=np.zeros_like(width), where=width > _TINY)
     inside = values - np.repeat(low, sizes)
     inside *= np.repeat(inverse, sizes)
     return low + width * _NODES[:, None], inside
