@@ -1,6 +1,7 @@
 """Recalibrators: class scores or predictions of regressors in, calibrated ones out."""
 
 from skcal.recalibration._auto import AutoRecalibration
+from skcal.recalibration._auto_means import AutoMeans
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._base_regression import NotPredictionsError
 from skcal.recalibration._beta import BetaCalibration
@@ -13,9 +14,11 @@ from skcal.recalibration._fitted import FITTED as _FITTED
 from skcal.recalibration._histogram import HistogramBinning
 from skcal.recalibration._isotonic import IsotonicRecalibration
 from skcal.recalibration._isotonic_distributional import IsotonicDistributionalRegression
+from skcal.recalibration._isotonic_means import IsotonicMeans
 from skcal.recalibration._kernel import KernelRecalibration
 from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._mean_replacement import MeanReplacement
+from skcal.recalibration._mean_scaling import MeanScaling
 from skcal.recalibration._multicalibrated_classifier import PARTS as _PARTS
 from skcal.recalibration._multicalibrated_classifier import MulticalibratedClassifierCV
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
@@ -36,6 +39,7 @@ from skcal.recalibration._venn_abers import VennAbers
 
 __all__ = [
     "TRUSTED_TYPES",
+    "AutoMeans",
     "AutoRecalibration",
     "BaseRecalibrator",
     "BetaCalibration",
@@ -45,10 +49,12 @@ __all__ = [
     "DirichletCalibration",
     "HistogramBinning",
     "IsotonicDistributionalRegression",
+    "IsotonicMeans",
     "IsotonicRecalibration",
     "KernelRecalibration",
     "MatrixScaling",
     "MeanReplacement",
+    "MeanScaling",
     "MulticalibratedClassifierCV",
     "NotClassScoresError",
     "NotPredictionsError",

@@ -38,11 +38,12 @@ class NotPredictionsError(ValueError):
 
 
 class Rows(NamedTuple):
-    """Predictions, targets and weights of the rows that count."""
+    """Predictions, targets and weights of the rows that count, which `present` marks."""
 
     predictions: np.ndarray
     targets: np.ndarray
     weights: np.ndarray
+    present: np.ndarray
 
 
 class RegressionRecalibrator(
@@ -163,8 +164,8 @@ class RegressionRecalibrator(
         refuse_rows("y must hold finite numbers", y, ~np.isfinite(y))
         needed = f"y must be at most {_LARGEST:g} in absolute value"
         refuse_rows(needed, y, np.abs(y) > _LARGEST)
-        counts = weights > 0
-        self._fit(Rows(X[counts], y[counts], weights[counts]))
+        present = weights > 0
+        self._fit(Rows(X[present], y[present], weights[present], present))
 
     @abstractmethod
     def _fit(self, rows):

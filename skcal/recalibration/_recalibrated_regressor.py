@@ -86,7 +86,8 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     Notes
     -----
     What the recalibrator reads of the regressor depends on the recalibrator: ``predict(X,
-    return_std=True)`` for means and standard deviations, ``predict(X)`` for means, for
+    return_std=True)`` for means and standard deviations, ``predict(X)`` for means, which
+    `MeanScaling`, `IsotonicMeans` and `AutoMeans` repair, for
     ``ConformalInterval(input="interval")`` a `predict` that returns two columns, low and high, and
     for `ConformalQuantiles` one that returns a column for each level.
 
@@ -228,8 +229,9 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
             )
         return self.recalibrator_.predict(predictions, return_std=True)
 
+    @available_if(_recalibrator_has("predict_interval"))
     def predict_interval(self, X: Any, confidence_level: float | None = None) -> np.ndarray:
-        """Recalibrated prediction intervals.
+        """Recalibrated prediction intervals, of all recalibrators but those of means.
 
         Parameters
         ----------

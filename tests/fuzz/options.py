@@ -171,6 +171,12 @@ OPTIONS = {
     "tol": mostly([1e-3, 0.1], [0, 2]),
     "tolerance": mostly([0.05, 0.5], [0, "x"]),
     "corp_regression_decomposition.power": mostly([0, 0, 1, 1.5, 2], [0.5, -1, "x", np.nan]),
+    "link": mostly(["auto", "log", "identity"], ["logit", None]),
+    **dict.fromkeys(
+        ["MeanScaling.power", "AutoMeans.power"], mostly([1, 1.5, 2], [0.5, 3, "x", np.nan])
+    ),
+    **dict.fromkeys(["AutoMeans.cv"], mostly([2, 5, None], [1, "x", 2.5])),
+    "IsotonicMeans.prior_rows": mostly([0, 1e-300, 5.0, HUGE], [-1.0, np.nan, "x"]),
     "power": mostly([0.8, 0.5, np.nextafter(1, 0)], [0.01, 1, "x"]),
     "quantity": mostly(
         ["slope", "calibration_in_the_large", "observed_expected_ratio"], ["intercept"]

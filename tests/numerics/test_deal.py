@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from skcal._numerics.recalibration._deal import deal_clusters, deal_rows, deal_splits
+from skcal._numerics.recalibration._deal import (
+    deal_clusters,
+    deal_rows,
+    deal_splits,
+    deal_targets,
+)
 from tests.recalibration.family import both_counts, make_scores
 
 
@@ -144,3 +149,27 @@ def test_clusters_of_a_size_are_dealt_at_random():
     # Fewer clusters than folds leave folds without rows.
     few = deal_clusters(np.column_stack([1 - v, v]), y, None, 5, member // 200)
     assert [len(test) for _, test in few] == [1000, 1000, 0, 0, 0]
+
+
+def test_targets_are_dealt_by_what_rows_hold():
+    """Whatever their order; copies are in one fold, and rows of one prediction in several."""
+    rng = np.random.default_rng(0)
+    predictions, weights = rng.normal(size=60), np.ones(60)
+    targets = rng.normal(size=60)
+
+    def number(*rows):
+        folds = np.empty(len(rows[0]), dtype=int)
+        for fold, (train, test) in enumerate(deal_targets(*rows, 4)):
+            folds[test] = fold
+            np.testing.assert_array_equal(np.sort([*train, *test]), np.arange(len(folds)))
+        return folds
+
+    folds, order = number(predictions, targets, weights), rng.permutation(60)
+    np.testing.assert_array_equal(np.bincount(folds), [15, 15, 15, 15])
+    rows = (predictions[order], targets[order], weights)
+    np.testing.assert_array_equal(number(*rows), folds[order])
+    copies = [np.repeat(part, 3) for part in (predictions, targets, weights)]
+    np.testing.assert_array_equal(number(*copies), np.repeat(folds, 3))
+    leaf = np.repeat([0.0, 1.0], 30)
+    assert len(np.unique(number(leaf, targets.round(), weights)[:30])) == 4
+    assert deal_targets(leaf, leaf, weights, 4) == []

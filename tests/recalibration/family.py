@@ -84,6 +84,12 @@ def make_predictions(R, n_samples=300, seed=0):
     return lay_out(R, mean, std), rng.normal(mean + 0.3, 1.7 * std)
 
 
+def list_answers(R):
+    """Methods of a recalibrator of regressors that take predictions alone."""
+    methods = ("predict", "transform", "predict_interval")
+    return [name for name in methods if hasattr(R, name)]
+
+
 def make_scores(n_classes, n_samples=300, seed=0):
     """Over-confident class probabilities, and labels 0 to n_classes - 1."""
     rng = np.random.default_rng(seed)

@@ -182,3 +182,23 @@ def _rank_classes(own, codes, sample_weight, n_classes):
     np.maximum.at(largest, codes, own)
     order = np.lexsort((largest, np.bincount(codes, sample_weight, n_classes)))
     return np.argsort(order)
+
+
+def deal_targets(predictions, targets, weights, n_folds):
+    """Pairs of train and test rows of a regression; none if there are fewer rows than folds.
+
+    Folds depend on what the rows hold, not on where they stand. Rows of one prediction are
+    different rows and are dealt one by one, unless all have one target, too: then they are copies,
+    like a row of a weight, and stay together.
+    """
+    order = np.lexsort((weights, targets, predictions))
+    is_new = np.append(True, _differ(predictions[order]))
+    starts = np.flatnonzero(is_new)
+    low, high = (end.reduceat(targets[order], starts) for end in (np.minimum, np.maximum))
+    item = np.cumsum(is_new | (low < high)[np.cumsum(is_new) - 1]) - 1
+    n_items = item[-1] + 1
+    if n_items < n_folds:
+        return []
+    folds = np.empty(len(order), dtype=np.intp)
+    folds[order] = _deal(n_items, n_folds, np.random.default_rng(n_items))[item]
+    return _pair(folds, n_folds)
