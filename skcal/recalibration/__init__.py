@@ -1,6 +1,7 @@
 """Recalibrators: class scores or predictions of regressors in, calibrated ones out."""
 
 from skcal.recalibration._auto import AutoRecalibration
+from skcal.recalibration._auto_ensemble import AutoEnsemble
 from skcal.recalibration._auto_means import AutoMeans
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._base_regression import NotPredictionsError
@@ -10,6 +11,7 @@ from skcal.recalibration._conformal_interval import ConformalInterval
 from skcal.recalibration._conformal_quantiles import ConformalQuantiles
 from skcal.recalibration._cross_fit_proba import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
+from skcal.recalibration._ensemble_scaling import EnsembleScaling
 from skcal.recalibration._fitted import FITTED as _FITTED
 from skcal.recalibration._histogram import HistogramBinning
 from skcal.recalibration._isotonic import IsotonicRecalibration
@@ -39,6 +41,7 @@ from skcal.recalibration._venn_abers import VennAbers
 
 __all__ = [
     "TRUSTED_TYPES",
+    "AutoEnsemble",
     "AutoMeans",
     "AutoRecalibration",
     "BaseRecalibrator",
@@ -47,6 +50,7 @@ __all__ = [
     "ConformalQuantiles",
     "CrossFitProba",
     "DirichletCalibration",
+    "EnsembleScaling",
     "HistogramBinning",
     "IsotonicDistributionalRegression",
     "IsotonicMeans",

@@ -66,6 +66,7 @@ class AutoMeans(LinkedMeanRecalibrator):
     See Also
     --------
     AutoRecalibration : The same for probabilities.
+    AutoEnsemble : The same for ensembles.
 
     Notes
     -----

@@ -59,7 +59,8 @@ class RegressionRecalibrator(
     A recalibrator is a transformer and a regressor at once, so that a pipeline that ends in it is
     a regressor. A subclass defines ``_fit(rows)``, `predict` and `transform`. ``_reads`` says what
     the columns of X are: "mean", "mean_std" (mean and standard deviation), "interval" (low and
-    high) or others, which ``_name_columns`` then names. ``_writes`` says the same of `transform`.
+    high), "ensemble" (members, some of which may be NaN) or others, which ``_name_columns`` then
+    names. ``_writes`` says the same of `transform`.
     All reach the subclass as float64, checked.
     """
 
@@ -72,6 +73,7 @@ class RegressionRecalibrator(
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.allow_nan = self._reads == "ensemble"
         return tags
 
     @as_task
@@ -176,6 +178,8 @@ class RegressionRecalibrator(
 
     def _name_columns(self, kind):
         """Names of the columns that the recalibrator reads, or writes."""
+        if kind == "ensemble":
+            return tuple(f"member_{k}" for k in range(self.n_features_in_))
         return _COLUMNS[kind]
 
     def _read(self, X):
@@ -191,6 +195,8 @@ class RegressionRecalibrator(
 
     def _refuse_pair(self, X):
         """Raise for two arrays, as measures take them: a tuple that is no matrix of two columns."""
+        if self._reads == "ensemble":
+            return
         columns = self._name_columns(self._reads)
         if isinstance(X, tuple) and len(X) == len(columns) != np.size(X[0]):
             raise NotPredictionsError(
@@ -199,6 +205,9 @@ class RegressionRecalibrator(
             )
 
     def _check_predictions(self, X, names):
+        if self._reads == "ensemble":
+            _check_members(X)
+            return
         expected = self._name_columns(self._reads)
         if X.shape[1] != len(expected):
             raise NotPredictionsError(
@@ -208,14 +217,27 @@ class RegressionRecalibrator(
         check_column_order("X", names, expected, None)
         refuse = partial(refuse_rows, error=NotPredictionsError)
         refuse("X must hold finite numbers, no NaN and no infinity", X, ~np.isfinite(X).all(axis=1))
-        is_large = (np.abs(X) > _LARGEST).any(axis=1)
-        refuse(f"X must be at most {_LARGEST:g} in absolute value", X, is_large)
+        _refuse_large(X)
         if self._reads == "mean_std":
             deviations = X[:, 1]
             refuse("The standard deviations in X must be positive", deviations, deviations <= 0)
         if self._reads == "interval":
             crosses = X[:, 0] > X[:, 1]
             refuse("low must not lie above high in X: quantiles cross", X, crosses)
+
+
+def _check_members(X):
+    """Raise for rows of an ensemble that are not finite where they are not missing."""
+    refuse = partial(refuse_rows, error=NotPredictionsError)
+    needed = "X must hold finite numbers, or NaN for a member that is missing"
+    refuse(needed, X, np.isinf(X).any(axis=1))
+    refuse("X must have a member that is not NaN in each row", X, np.isnan(X).all(axis=1))
+    _refuse_large(X)
+
+
+def _refuse_large(X):
+    needed = f"X must be at most {_LARGEST:g} in absolute value"
+    refuse_rows(needed, X, (np.abs(X) > _LARGEST).any(axis=1), error=NotPredictionsError)
 
 
 class DistributionRecalibrator(RegressionRecalibrator):

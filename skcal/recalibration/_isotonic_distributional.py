@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from skcal._input._predicted._points import check_levels
+from skcal._input._validation import check_option
 from skcal._numerics.distributions._isotonic_distributions import (
     Blocks,
     StepDistributions,
@@ -22,6 +23,12 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     The counterpart of isotonic recalibration: nothing is assumed but that larger predictions belong
     to larger targets. It makes a distribution of the predictions of any regressor, also of those
     that predict a single number.
+
+    Parameters
+    ----------
+    input : {"mean", "ensemble"}, default="mean"
+        What X holds: predicted means, one column, or ensembles, a column for each member, of which
+        the mean is taken.
 
     Attributes
     ----------
@@ -39,9 +46,9 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     center_ : float
         A target in the middle.
     n_features_in_ : int
-        Number of columns of X, 1.
-    feature_names_in_ : ndarray of shape (1,)
-        Name of the column of X, where it has one.
+        Number of columns of X, 1 or the number of members.
+    feature_names_in_ : ndarray of shape (n_columns,)
+        Names of the columns of X, where it has names.
 
     See Also
     --------
@@ -92,18 +99,21 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     above_: np.ndarray
     moments_: np.ndarray
     center_: float
-    _reads = "mean"
 
-    def __init__(self) -> None:
-        pass
+    def __init__(self, *, input: Literal["mean", "ensemble"] = "mean") -> None:
+        self.input = input
+
+    @property
+    def _reads(self):
+        return self.input
 
     def predict_distribution(self, X: ArrayLike) -> Any:
         """Isotonic distributions.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, 1)
-            Predicted means, or other numbers that increase with the targets.
+        X : array-like of shape (n_samples, n_columns)
+            Predicted means, or other numbers that increase with the targets; or ensembles.
 
         Returns
         -------
@@ -111,25 +121,15 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
             A distribution for each row, with `mean`, `std` and `rvs`, `ppf` of a level and `cdf` of
             a number; both also take an array of shape (n_samples,), one for each row.
         """
-        predictors = self._read(X)[:, 0]
-        known = self.predictors_
-        places = np.clip(np.searchsorted(known, predictors, side="right") - 1, 0, len(known) - 1)
-        next_places = np.minimum(places + 1, len(known) - 1)
-        gap = known[next_places] - known[places]
-        step = np.maximum(predictors - known[places], 0)
-        shares = np.divide(step, gap, out=np.zeros_like(step), where=gap > 0)
-        blocks = Blocks(self.keys_, self.above_, *self.moments_)
-        return StepDistributions(
-            self.thresholds_, self.center_, blocks, places, next_places, shares
-        )
+        return self._find_distribution(self._read(X))
 
     def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike = (0.1, 0.5, 0.9)) -> np.ndarray:
         """Quantiles of the isotonic distributions.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, 1)
-            Predicted means, or other numbers that increase with the targets.
+        X : array-like of shape (n_samples, n_columns)
+            Predicted means, or other numbers that increase with the targets; or ensembles.
         quantiles : array-like of shape (n_levels,), default=(0.1, 0.5, 0.9)
             Levels, strictly between 0 and 1; or one number.
 
@@ -147,8 +147,8 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, 1)
-            Predicted means, or other numbers that increase with the targets.
+        X : array-like of shape (n_samples, n_columns)
+            Predicted means, or other numbers that increase with the targets; or ensembles.
 
         Returns
         -------
@@ -158,10 +158,32 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
         distribution = self.predict_distribution(X)
         return np.column_stack([distribution.mean(), distribution.std()])
 
+    def _find_distribution(self, predictions):
+        predictors = _average_members(predictions)
+        known = self.predictors_
+        places = np.clip(np.searchsorted(known, predictors, side="right") - 1, 0, len(known) - 1)
+        next_places = np.minimum(places + 1, len(known) - 1)
+        gap = known[next_places] - known[places]
+        step = np.maximum(predictors - known[places], 0)
+        shares = np.divide(step, gap, out=np.zeros_like(step), where=gap > 0)
+        blocks = Blocks(self.keys_, self.above_, *self.moments_)
+        return StepDistributions(
+            self.thresholds_, self.center_, blocks, places, next_places, shares
+        )
+
+    def _check_options(self):
+        check_option("input", self.input, ("mean", "ensemble"))
+
     def _fit(self, rows):
-        self.predictors_, places = np.unique(rows.predictions[:, 0], return_inverse=True)
+        predictors = _average_members(rows.predictions)
+        self.predictors_, places = np.unique(predictors, return_inverse=True)
         self.thresholds_, self.center_, blocks = regress_distributions(
             places, rows.targets, rows.weights, len(self.predictors_)
         )
         self.keys_, self.above_ = blocks.keys, blocks.above
         self.moments_ = np.stack([blocks.mean, blocks.square])
+
+
+def _average_members(predictions):
+    """Means of ensembles without the members that are missing; one column stays as it is."""
+    return predictions[:, 0] if predictions.shape[1] == 1 else np.nanmean(predictions, axis=1)

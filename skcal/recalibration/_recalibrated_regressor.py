@@ -88,8 +88,10 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     What the recalibrator reads of the regressor depends on the recalibrator: ``predict(X,
     return_std=True)`` for means and standard deviations, ``predict(X)`` for means, which
     `MeanScaling`, `IsotonicMeans` and `AutoMeans` repair, for
-    ``ConformalInterval(input="interval")`` a `predict` that returns two columns, low and high, and
-    for `ConformalQuantiles` one that returns a column for each level.
+    ``ConformalInterval(input="interval")`` a `predict` that returns two columns, low and high, for
+    `ConformalQuantiles` one that returns a column for each level, and for `EnsembleScaling`,
+    `AutoEnsemble` and ``IsotonicDistributionalRegression(input="ensemble")`` one that returns a
+    column for each member.
 
     Out-of-fold predictions come from regressors that were fitted on fewer rows than `estimator_`,
     so that they are slightly worse; intervals tend to be slightly too wide, and the guarantee of
@@ -362,6 +364,8 @@ def _predict_columns(regressor, X, recalibrator):
     found = np.asarray(regressor.predict(X), dtype=np.float64)
     if found.ndim == 1:
         found = found[:, None]
+    if reads == "ensemble":
+        return found
     n_columns = len(recalibrator._name_columns(reads))
     if found.ndim != 2 or found.shape[1] != n_columns:
         wanted = {"mean": "one number", "interval": "low and high, two columns"}

@@ -175,7 +175,7 @@ OPTIONS = {
     **dict.fromkeys(
         ["MeanScaling.power", "AutoMeans.power"], mostly([1, 1.5, 2], [0.5, 3, "x", np.nan])
     ),
-    **dict.fromkeys(["AutoMeans.cv"], mostly([2, 5, None], [1, "x", 2.5])),
+    **dict.fromkeys(["AutoMeans.cv", "AutoEnsemble.cv"], mostly([2, 5, None], [1, "x", 2.5])),
     "IsotonicMeans.prior_rows": mostly([0, 1e-300, 5.0, HUGE], [-1.0, np.nan, "x"]),
     "power": mostly([0.8, 0.5, np.nextafter(1, 0)], [0.01, 1, "x"]),
     "quantity": mostly(

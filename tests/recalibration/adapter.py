@@ -85,6 +85,7 @@ class OnValidPredictions(OnValidInput):
     def __sklearn_tags__(self):
         tags = get_tags(self.recalibrator)
         tags.regressor_tags.poor_score = True
+        tags.input_tags.allow_nan = False
         return tags
 
     def fit(self, X, y, sample_weight=None):

@@ -73,6 +73,7 @@ def lay_out(R, mean, std):
         "mean_std": [mean, std],
         "interval": [mean - std, mean + std],
         "quantiles": [mean - std, mean, mean + std],
+        "ensemble": [mean + std, mean - std / 2, mean, mean - 2 * std],
     }
     return np.column_stack(columns[R()._reads])
 

@@ -150,6 +150,9 @@ class TestTiers:
             for exception in exceptions
             if not any(isinstance(cause, NotPredictionsError) for cause in list_causes(exception))
         ]
+        if R()._reads == "ensemble":  # as whose members features are read, at a poor score
+            assert names == {"check_regressors_train"}
+            return
         assert len(others) == takes_one_dimension
         assert ("check_fit1d" in names) == takes_one_dimension
         assert set() < names - {"check_fit1d"} <= set(EXPECTED["regression_checks"])

@@ -22,8 +22,8 @@ class Ensemble(NamedTuple):
     Attributes
     ----------
     members : array-like of shape (n_samples, n_members)
-        Members of the ensemble of each row, in any order. Only
-        :func:`continuous_ranked_probability_score` takes NaN, as a missing member.
+        Members of the ensemble of each row, in any order. NaN is a missing member, which only
+        :func:`continuous_ranked_probability_score` and the methods here take.
     """
 
     members: ArrayLike
@@ -49,11 +49,71 @@ class Ensemble(NamedTuple):
         ValueError
             If the members are invalid, or `q` does not lie in (0, 1).
         """
-        members = _read_matrix("members", self.members)
+        members = _read_matrix("members", self.members, missing=True)
         if not 0 < q < 1:
             raise ValueError(f"q must lie strictly between 0 and 1; got {q}.")
+        find = np.nanquantile if np.isnan(members).any() else np.quantile
         # Rounding of (1 - level) / 2 must not take the next member.
-        return np.quantile(members, q * (1 - _ROUNDING), axis=1, method="inverted_cdf")
+        return find(members, q * (1 - _ROUNDING), axis=1, method="inverted_cdf")
+
+    def cdf(self, x: ArrayLike) -> np.ndarray:
+        """Share of the ensemble members of every row up to a number.
+
+        Parameters
+        ----------
+        x : float or array-like of shape (n_samples,)
+            One number, or one for each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The shares.
+
+        Raises
+        ------
+        ValueError
+            If the members are invalid, or `x` has another length.
+        """
+        members = _read_matrix("members", self.members, missing=True)
+        at = read_numbers("x", x).astype(np.float64)
+        if at.shape not in ((), (len(members),)):
+            raise ValueError(
+                f"x must be one number, or one for each of the {len(members)} rows; "
+                f"got shape {at.shape}."
+            )
+        n_below = np.count_nonzero(members <= at[..., None], axis=1)
+        return n_below / np.count_nonzero(~np.isnan(members), axis=1)
+
+    def mean(self) -> np.ndarray:
+        """Mean of the ensemble members of every row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The means.
+
+        Raises
+        ------
+        ValueError
+            If the members are invalid.
+        """
+        return np.nanmean(_read_matrix("members", self.members, missing=True), axis=1)
+
+    def std(self) -> np.ndarray:
+        """Standard deviation of the ensemble members of every row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The standard deviations of the distributions with as many atoms, without a correction
+            for the number of members.
+
+        Raises
+        ------
+        ValueError
+            If the members are invalid.
+        """
+        return np.nanstd(_read_matrix("members", self.members, missing=True), axis=1)
 
 
 class Quantiles(NamedTuple):
