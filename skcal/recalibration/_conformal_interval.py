@@ -10,10 +10,11 @@ from skcal._input._validation import check_confidence_level, check_option
 from skcal._numerics.distributions._conformal import conformal_quantile
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
-from skcal.recalibration._base_regression import RegressionRecalibrator, find_ratios
+from skcal.recalibration._base_groups import GroupedRecalibrator
+from skcal.recalibration._base_regression import find_ratios
 
 
-class ConformalInterval(RegressionRecalibrator):
+class ConformalInterval(GroupedRecalibrator):
     r"""Conformal prediction intervals, whose coverage is at least their level in finite samples.
 
     Makes intervals of predicted means, or adjusts predicted intervals by one margin (conformalized
@@ -30,10 +31,12 @@ class ConformalInterval(RegressionRecalibrator):
 
     Attributes
     ----------
-    margin_ : float
+    margin_ : float or ndarray of shape (n_groups,)
         What is put around the mean, or added on either side of a predicted interval; with
         ``input="mean_std"`` in standard deviations. Negative for intervals that were too wide,
         infinite if there are too few rows.
+    groups_ : ndarray of shape (n_groups,)
+        Sorted groups, each with a margin of its own; None if `fit` got none.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -63,6 +66,9 @@ class ConformalInterval(RegressionRecalibrator):
     Beta(k, n + 1 - k): with 1000 rows and a level of .9 it lies within .02 of it in 96 of 100
     draws. It holds on average over rows, not for each kind of them.
 
+    With `groups` in `fit`, each group has the margin of its own rows, and the same guarantee for
+    its own number of rows (Mondrian conformal prediction [3]_).
+
     For k > n, with fewer than :math:`(1 - \alpha) / \alpha` rows, no finite interval has the
     guarantee. Where a negative margin turns an interval round, both ends are set to its middle.
 
@@ -73,6 +79,8 @@ class ConformalInterval(RegressionRecalibrator):
        :doi:`10.1080/01621459.2017.1307116`
     .. [2] Y. Romano, E. Patterson, E. J. Candès (2019). Conformalized quantile regression.
        NeurIPS 32. :doi:`10.48550/arXiv.1905.03222`
+    .. [3] V. Vovk, A. Gammerman, G. Shafer (2005). Algorithmic learning in a random world.
+       Springer. :doi:`10.1007/b106715`
 
     Examples
     --------
@@ -90,9 +98,17 @@ class ConformalInterval(RegressionRecalibrator):
     >>> model = ConformalInterval(confidence_level=0.8, input="interval").fit(X, y)
     >>> model.predict_interval([[10.0, 20.0]])
     array([[ 9., 21.]])
+
+    Errors are larger in the north:
+
+    >>> X, y, groups = np.zeros((8, 1)), [1, 2, 3, 4, 10, 20, 30, 40], ["south"] * 4 + ["north"] * 4
+    >>> model = ConformalInterval(confidence_level=0.8).fit(X, y, groups=groups)
+    >>> model.predict_interval([[0.0], [0.0]], groups=["south", "north"])
+    array([[ -4.,   4.],
+           [-40.,  40.]])
     """
 
-    margin_: float
+    margin_: float | np.ndarray
     _writes = "interval"
 
     def __init__(
@@ -123,13 +139,15 @@ class ConformalInterval(RegressionRecalibrator):
         """
         return self._find_middles(self._read(X))
 
-    def predict_interval(self, X: ArrayLike) -> np.ndarray:
+    def predict_interval(self, X: ArrayLike, *, groups: ArrayLike | None = None) -> np.ndarray:
         """Adjusted prediction intervals.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_columns)
             Predictions in the layout of `fit`.
+        groups : array-like of shape (n_samples,), default=None
+            Label of the group of each row, one that `fit` has seen; None without groups in `fit`.
 
         Returns
         -------
@@ -140,42 +158,50 @@ class ConformalInterval(RegressionRecalibrator):
         low, high, unit = predictions[:, 0], predictions[:, -1], 1.0
         if self.input == "mean_std":
             high, unit = low, predictions[:, 1]
-        ends = np.column_stack([low - self.margin_ * unit, high + self.margin_ * unit])
+        margin = self._take(self.margin_, groups, len(low)) * unit
+        ends = np.column_stack([low - margin, high + margin])
         turned = ends[:, 0] > ends[:, 1]
         ends[turned] = self._find_middles(predictions[turned])[:, None]
         return ends
 
-    def transform(self, X: ArrayLike) -> np.ndarray:
+    def transform(self, X: ArrayLike, *, groups: ArrayLike | None = None) -> np.ndarray:
         """Adjusted prediction intervals, as `predict_interval` gives them.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_columns)
             Predictions in the layout of `fit`.
+        groups : array-like of shape (n_samples,), default=None
+            Label of the group of each row, one that `fit` has seen; None without groups in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, 2)
             Low and high.
         """
-        return self.predict_interval(X)
+        return self.predict_interval(X, groups=groups)
 
     def _check_options(self):
         check_confidence_level(self.confidence_level)
         check_option("input", self.input, ("mean", "mean_std", "interval"))
 
     def _fit(self, rows):
+        self.margin_ = super()._fit(rows)
+
+    def _find(self, rows):
         if self.input == "mean_std":
             scores = np.abs(find_ratios(rows))
         else:
             low, high = rows.predictions[:, 0], rows.predictions[:, -1]
             scores = np.maximum(low - rows.targets, rows.targets - high)
+        return conformal_quantile(scores, rows.weights, self.confidence_level)
+
+    def _warn(self, found, n_rows, where):
         level = self.confidence_level
-        self.margin_ = conformal_quantile(scores, rows.weights, level)
-        if np.isinf(self.margin_):
+        if np.isinf(found).any():
             warn(
-                f"The intervals are infinite: a level of {level:g} needs at least "
-                f"{np.ceil(level / (1 - level) - 1e-9):g} rows; got {rows.weights.sum():g}.",
+                f"The intervals are infinite{where}: a level of {level:g} needs at least "
+                f"{np.ceil(level / (1 - level) - 1e-9):g} rows; got {n_rows:g}.",
             )
 
     def _find_middles(self, predictions):

@@ -9,10 +9,10 @@ from skcal._input._validation import check_confidence_level
 from skcal._numerics.distributions._conformal import conformal_quantile
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
-from skcal.recalibration._base_regression import RegressionRecalibrator
+from skcal.recalibration._base_groups import GroupedRecalibrator
 
 
-class ConformalQuantiles(RegressionRecalibrator):
+class ConformalQuantiles(GroupedRecalibrator):
     r"""Predicted quantiles that hold their levels, in samples of any size.
 
     Adds one number to all quantiles of a level. Nothing is assumed of the regressor or of the
@@ -25,9 +25,11 @@ class ConformalQuantiles(RegressionRecalibrator):
 
     Attributes
     ----------
-    shifts_ : ndarray of shape (n_levels,)
+    shifts_ : ndarray of shape (n_levels,) or (n_groups, n_levels)
         What is added to the quantiles of each level. Infinite if there are too few rows, and then
         negative for a level below 1/2.
+    groups_ : ndarray of shape (n_groups,)
+        Sorted groups, each with shifts of its own; None if `fit` got none.
     n_features_in_ : int
         Number of columns of X, that of the levels.
     feature_names_in_ : ndarray of shape (n_levels,)
@@ -70,6 +72,9 @@ class ConformalQuantiles(RegressionRecalibrator):
     levels. So quantiles only move away from the median, and the inequalities above hold. Sorting
     once more could break them, as it may lower the quantile of a high level.
 
+    With `groups` in `fit`, each group has the shifts of its own rows, and the same guarantee for
+    its own number of rows (Mondrian conformal prediction [3]_).
+
     With fewer than :math:`(1 - \tau) / \tau` rows for :math:`\tau < 1/2`, or fewer than
     :math:`\tau / (1 - \tau)` for :math:`\tau > 1/2`, no finite quantile has the guarantee.
 
@@ -111,13 +116,15 @@ class ConformalQuantiles(RegressionRecalibrator):
     def __init__(self, levels: ArrayLike = (0.1, 0.5, 0.9)) -> None:
         self.levels = levels
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: ArrayLike, *, groups: ArrayLike | None = None) -> np.ndarray:
         """Medians, or numbers between the quantiles next to the median.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_levels)
             Predicted quantiles.
+        groups : array-like of shape (n_samples,), default=None
+            Label of the group of each row, one that `fit` has seen; None without groups in `fit`.
 
         Returns
         -------
@@ -127,9 +134,16 @@ class ConformalQuantiles(RegressionRecalibrator):
         """
         X, levels = self._read(X), self._check_levels()
         weights = [np.interp(0.5, levels, column) for column in np.eye(len(levels))]
-        return self._shift(X, np.where(np.isinf(self.shifts_), 0, self.shifts_)) @ weights
+        shifts = self._take(self.shifts_, groups, len(X))
+        return self._shift(X, np.where(np.isinf(shifts), 0, shifts)) @ weights
 
-    def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike | None = None) -> np.ndarray:
+    def predict_quantiles(
+        self,
+        X: ArrayLike,
+        quantiles: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> np.ndarray:
         """Repaired quantiles.
 
         Parameters
@@ -138,19 +152,27 @@ class ConformalQuantiles(RegressionRecalibrator):
             Predicted quantiles.
         quantiles : array-like of shape (n_chosen,), default=None
             Levels to return, each one of `levels`; or one number. None takes all.
+        groups : array-like of shape (n_samples,), default=None
+            Label of the group of each row, one that `fit` has seen; None without groups in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_chosen)
             A column for each level.
         """
-        repaired = self.transform(X)
+        repaired = self.transform(X, groups=groups)
         if quantiles is None:
             return repaired
         columns = Quantiles(repaired, self._check_levels())
         return np.column_stack([columns.ppf(q) for q in check_levels("quantiles", quantiles)])
 
-    def predict_interval(self, X: ArrayLike, confidence_level: float | None = None) -> np.ndarray:
+    def predict_interval(
+        self,
+        X: ArrayLike,
+        confidence_level: float | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> np.ndarray:
         """Prediction intervals between two of the levels.
 
         Parameters
@@ -160,6 +182,8 @@ class ConformalQuantiles(RegressionRecalibrator):
         confidence_level : float, default=None
             Probability of a central interval, in (0, 1), both levels of which must be among
             `levels`. None takes the lowest and the highest level.
+        groups : array-like of shape (n_samples,), default=None
+            Label of the group of each row, one that `fit` has seen; None without groups in `fit`.
 
         Returns
         -------
@@ -170,42 +194,50 @@ class ConformalQuantiles(RegressionRecalibrator):
         if len(levels) == 1:
             raise ValueError(f"levels must be at least two for an interval; got {levels.tolist()}.")
         if confidence_level is None:
-            return self.predict_quantiles(X, levels[[0, -1]])
+            return self.predict_quantiles(X, levels[[0, -1]], groups=groups)
         level = check_confidence_level(confidence_level)
-        return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2])
+        return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2], groups=groups)
 
-    def transform(self, X: ArrayLike) -> np.ndarray:
+    def transform(self, X: ArrayLike, *, groups: ArrayLike | None = None) -> np.ndarray:
         """Repaired quantiles of all levels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_levels)
             Predicted quantiles.
+        groups : array-like of shape (n_samples,), default=None
+            Label of the group of each row, one that `fit` has seen; None without groups in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_levels)
             A column for each level; none is below the one before.
         """
-        return self._shift(self._read(X), self.shifts_)
+        X = self._read(X)
+        return self._shift(X, self._take(self.shifts_, groups, len(X)))
 
     def _check_options(self):
         self._check_levels()
 
     def _fit(self, rows):
-        levels, n_rows = self._check_levels(), rows.weights.sum()
+        self.shifts_ = super()._fit(rows)
+
+    def _find(self, rows):
+        levels = self._check_levels()
         scores = rows.targets[:, None] - np.sort(rows.predictions, axis=1)
-        self.shifts_ = np.array(
+        return np.array(
             [_find_shift(*pair, rows.weights) for pair in zip(levels, scores.T, strict=True)]
         )
-        infinite = levels[np.isinf(self.shifts_)]
+
+    def _warn(self, found, n_rows, where):
+        infinite = self._check_levels()[np.isinf(found).any(axis=0)]
         if len(infinite):
             rarer = np.minimum(infinite, 1 - infinite).min()
             with np.errstate(over="ignore"):
                 needed = np.ceil((1 - rarer) / rarer * (1 - 1e-9))
             warn(
-                f"Quantiles are infinite at level {', '.join(f'{level:g}' for level in infinite)}: "
-                f"finite ones need at least {needed:g} rows; got {n_rows:g}."
+                f"Quantiles are infinite at level {', '.join(f'{level:g}' for level in infinite)}"
+                f"{where}: finite ones need at least {needed:g} rows; got {n_rows:g}."
             )
 
     def _shift(self, X, shifts):

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from numbers import Integral
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csc_array, issparse
 from sklearn.utils import get_tags
 
 from skcal._fitting._folds import get_classifier
-from skcal._input._levels import Levels, find_levels, read_column
+from skcal._input._levels import Levels, find_levels
 from skcal._input._validation import check_option
-from skcal._tools._arrays import list_column_names
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base_classifier import BaseRecalibratedClassifier
+from skcal.recalibration._feature_columns import choose_features, list_columns
 from skcal.recalibration._group_boosting import GroupBoosting, GroupBoostingMap
 from skcal.recalibration._group_scaling import GroupScaling, GroupScalingMap
 
@@ -25,7 +23,6 @@ _METHODS = {"scaling": (GroupScaling, 16, 20), "boosting": (GroupBoosting, 64, 1
 PARTS = (GroupBoosting, GroupBoostingMap, GroupScaling, GroupScalingMap, Levels)
 # Categories of a column that count; HistGradientBoostingRegressor knows no more.
 _MOST_LEVELS = 254
-_MOST_FEATURES = 50
 
 
 class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
@@ -212,7 +209,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         return _METHODS[self.method][0]()
 
     def _prepare(self, recalibrator, X):
-        self._features = _choose_features(X, self.features)
+        self._features = choose_features(X, self.features)
         by_function = self.response_method_ == "decision_function"
         return recalibrator.set_params(
             classes=self.classes_,
@@ -222,7 +219,7 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
 
     def _learn_rows(self, recalibrator, X, sample_weight, splits):
         _, n_bins, fewest = _METHODS[self.method]
-        columns = list(_list_columns(X, self._features))
+        columns = list(list_columns(X, self._features))
         present = slice(None) if sample_weight is None else sample_weight > 0
         self._levels = [
             find_levels(name, column[present], n_bins, fewest, _MOST_LEVELS)[0]
@@ -236,80 +233,8 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         return {"numbers": self._number(columns), "fold": fold}
 
     def _read_rows(self, X):
-        return {"numbers": self._number(_list_columns(X, self._features))}
+        return {"numbers": self._number(list_columns(X, self._features))}
 
     def _number(self, columns):
         pairs = zip(self._levels, columns, strict=True)
         return np.column_stack([levels.number(column) for levels, (_, column) in pairs])
-
-
-def _choose_features(X, features):
-    """Places of columns of X, and their names, None where there are none."""
-    names, shape = list_column_names(X), _read_table(X).shape
-    if len(shape) != 2 or shape[1] == 0:
-        raise ValueError(
-            "X must be a table whose columns define the groups; got "
-            f"{'0 feature(s)' if len(shape) == 2 else 'no table'} (shape={shape}) while a minimum "
-            "of 1 is required."
-        )
-    places = list(range(shape[1]))
-    if features is not None:
-        is_list = isinstance(features, list | tuple) or np.ndim(features) == 1
-        if not is_list or len(features) == 0:
-            raise ValueError(
-                "features must be None or a list of names or numbers of columns, at least one; "
-                f"got {features!r}."
-            )
-        places = [_find_place(feature, names, shape[1]) for feature in features]
-    if len(places) > _MOST_FEATURES:
-        raise ValueError(
-            f"features must choose at most {_MOST_FEATURES} columns of X to define groups; "
-            f"got {len(places)}."
-        )
-    if len(set(places)) < len(places):
-        raise ValueError(f"features must hold each column once; got {list(features)!r}.")
-    return [(place, None if names is None else names[place]) for place in places]
-
-
-def _find_place(feature, names, n_columns):
-    is_flag = isinstance(feature, bool | np.bool_)  # which equals 0 or 1
-    if names is not None and not is_flag and isinstance(feature, Hashable) and feature in names:
-        return names.index(feature)
-    if isinstance(feature, Integral) and not is_flag and 0 <= feature < n_columns:
-        return int(feature)
-    known = f"columns of X, numbers below {n_columns}"
-    raise ValueError(
-        f"features must hold {known if names is None else f'{known} or names among {names}'}; "
-        f"got {feature!r}."
-    )
-
-
-def _list_columns(X, features):
-    """Yield names and columns, as Series: by name where X has it once, else by place."""
-    names, X = list_column_names(X), _read_table(X)
-    for place, name in features:
-        if name is not None and names is not None and names.count(name) == 1:
-            column = X[name]
-        elif len(X.shape) != 2 or place >= X.shape[1]:
-            raise ValueError(
-                f"X must have the columns that defined the groups in fit; got none with the "
-                f"number {place}{'' if name is None else f' or the name {name!r}'} "
-                f"(shape={X.shape})."
-            )
-        elif issparse(X):
-            column = X[:, [place]].toarray().ravel()
-        elif hasattr(X, "iloc"):
-            column = X.iloc[:, place]
-        else:
-            column = X[:, place] if names is None else X[names[place]]
-        yield (title := f"x{place}" if name is None else name), read_column("X", title, column)
-
-
-def _read_table(X):
-    """X with a shape, and columns that can be taken."""
-    if issparse(X):
-        return csc_array(X)
-    if list_column_names(X) is not None or hasattr(X, "iloc"):
-        return X
-    # Lists may mix text and numbers, which NumPy would turn into text.
-    return np.array(X, dtype=object) if isinstance(X, list | tuple) else np.asarray(X)

@@ -30,8 +30,10 @@ from skcal._tools._arrays import refuse_other_libraries
 from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base import restored_on_error
+from skcal.recalibration._base_groups import GroupedRecalibrator
 from skcal.recalibration._base_regression import RegressionRecalibrator
 from skcal.recalibration._conformal_interval import ConformalInterval
+from skcal.recalibration._feature_columns import choose_features, list_columns
 from skcal.recalibration._standard_deviation_scaling import StandardDeviationScaling
 
 
@@ -59,6 +61,10 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     recalibrator : recalibrator, default=None
         A recalibrator of regressors. None takes `StandardDeviationScaling` if `predict` of the
         regressor has the argument `return_std`, else `ConformalInterval`.
+    features : list of str or int, default=None
+        Names or numbers of the columns of X that define groups, for `ConformalInterval` and
+        `ConformalQuantiles`, whose guarantee then holds in each group. Rows that have the same
+        values in all of these columns are one group. None makes none.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 folds of rows in
         their order. Every row must be in exactly one test fold. Not used with a `FrozenEstimator`.
@@ -130,12 +136,14 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         estimator: Any = None,
         recalibrator: Any = None,
         *,
+        features: ArrayLike | None = None,
         cv: Any = None,
         n_jobs: int | None = None,
         progress: bool | Callable[..., Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.recalibrator = recalibrator
+        self.features = features
         self.cv = cv
         self.n_jobs = n_jobs
         self.progress = progress
@@ -186,6 +194,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
             X, target = check_regression_rows(self, X, y)
             weights = check_sample_weight(sample_weight, len(target))
             estimator, recalibrator = get_regressor(self.estimator), self._choose_recalibrator()
+            groups = self._find_groups(X, recalibrator)
             fit_params, split_params, _ = route_weights(self, estimator, weights, params)
             if isinstance(estimator, FrozenEstimator):
                 self.estimator_ = estimator
@@ -200,7 +209,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
                 predictions = np.empty((len(target), parts[0].shape[1]))
                 predictions[np.concatenate([test for _, test in splits])] = np.concatenate(parts)
                 self.estimator_ = clone(estimator).fit(X, target, **fit_params)
-            self.recalibrator_ = clone(recalibrator).fit(predictions, target, weights)
+            self.recalibrator_ = clone(recalibrator).fit(predictions, target, weights, **groups)
         return self
 
     def predict(
@@ -221,15 +230,15 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         ndarray of shape (n_samples,), or two of them
             Means, and with `return_std` standard deviations.
         """
-        predictions = self._predict_columns(X)
+        check_is_fitted(self)
         if not return_std:
-            return self.recalibrator_.predict(predictions)
+            return self._ask("predict", X)
         if not hasattr(self.recalibrator_, "predict_distribution"):
             raise ValueError(
                 "return_std must be False for a recalibrator that predicts no distribution, "
                 f"{type(self.recalibrator_).__name__}; got {return_std!r}."
             )
-        return self.recalibrator_.predict(predictions, return_std=True)
+        return self._ask("predict", X, True)
 
     @available_if(_recalibrator_has("predict_interval"))
     def predict_interval(self, X: Any, confidence_level: float | None = None) -> np.ndarray:
@@ -248,15 +257,15 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         ndarray of shape (n_samples, 2)
             Low and high.
         """
-        predictions = self._predict_columns(X)
+        check_is_fitted(self)
         if confidence_level is None:
-            return self.recalibrator_.predict_interval(predictions)
+            return self._ask("predict_interval", X)
         if isinstance(self.recalibrator_, ConformalInterval):
             raise ValueError(
                 "confidence_level must be None for ConformalInterval, which has fitted its own, "
                 f"{self.recalibrator_.confidence_level:g}; got {confidence_level!r}."
             )
-        return self.recalibrator_.predict_interval(predictions, confidence_level)
+        return self._ask("predict_interval", X, confidence_level)
 
     @available_if(_recalibrator_has("predict_quantiles"))
     def predict_quantiles(self, X: Any, quantiles: ArrayLike | None = None) -> np.ndarray:
@@ -276,7 +285,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
             A column for each level.
         """
         chosen = () if quantiles is None else (quantiles,)
-        return self.recalibrator_.predict_quantiles(self._predict_columns(X), *chosen)
+        return self._ask("predict_quantiles", X, *chosen)
 
     @available_if(_recalibrator_has("predict_distribution"))
     def predict_distribution(self, X: Any) -> Any:
@@ -292,7 +301,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
         object
             One distribution for each row, with `cdf`, `ppf`, `mean` and `std`.
         """
-        return self.recalibrator_.predict_distribution(self._predict_columns(X))
+        return self._ask("predict_distribution", X)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this estimator, its regressor and the splitter.
@@ -332,9 +341,31 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
             )
         return self.recalibrator
 
-    def _predict_columns(self, X):
+    def _find_groups(self, X, recalibrator):
+        """What `fit` of the recalibrator gets: the groups of the rows, where there are any."""
+        if self.features is None:
+            return {}
+        if not isinstance(recalibrator, GroupedRecalibrator):
+            raise ValueError(
+                "features must be None for a recalibrator without groups, "
+                f"{type(recalibrator).__name__}; got {self.features!r}."
+            )
+        self._columns = choose_features(X, self.features)
+        return {"groups": self._read_groups(X)}
+
+    def _read_groups(self, X):
+        columns = [column.to_numpy() for _, column in list_columns(X, self._columns)]
+        if len(columns) == 1:
+            return columns[0]
+        return [" & ".join(map(str, values)) for values in zip(*columns, strict=True)]
+
+    def _ask(self, name, X, *arguments):
         check_is_fitted(self)
-        return _predict_columns(self.estimator_, X, self.recalibrator_)
+        method = getattr(self.recalibrator_, name)
+        predictions = _predict_columns(self.estimator_, X, self.recalibrator_)
+        has_groups = self.features is not None and "groups" in signature(method).parameters
+        groups = {"groups": self._read_groups(X)} if has_groups else {}
+        return method(predictions, *arguments, **groups)
 
 
 def _predicts_std(regressor):
