@@ -132,10 +132,10 @@ class ConformalQuantiles(GroupedRecalibrator):
             Repaired quantiles, interpolated linearly in the level at 1/2; those of the nearest
             level where all levels lie on one side. An infinite shift counts as 0.
         """
-        X, levels = self._read(X), self._check_levels()
+        values, levels = self._read(X), self._check_levels()
         weights = [np.interp(0.5, levels, column) for column in np.eye(len(levels))]
-        shifts = self._take(self.shifts_, groups, len(X))
-        return self._shift(X, np.where(np.isinf(shifts), 0, shifts)) @ weights
+        shifts = self._take(self.shifts_, groups, len(values))
+        return self._shift(values, np.where(np.isinf(shifts), 0, shifts)) @ weights
 
     def predict_quantiles(
         self,
@@ -213,8 +213,8 @@ class ConformalQuantiles(GroupedRecalibrator):
         ndarray of shape (n_samples, n_levels)
             A column for each level; none is below the one before.
         """
-        X = self._read(X)
-        return self._shift(X, self._take(self.shifts_, groups, len(X)))
+        values = self._read(X)
+        return self._shift(values, self._take(self.shifts_, groups, len(values)))
 
     def _check_options(self):
         self._check_levels()
