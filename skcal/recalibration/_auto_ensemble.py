@@ -80,6 +80,9 @@ class AutoEnsemble(EnsembleRecalibrator):
     the best member by more than 10, or by more than ``2 * prior_rows`` for the ensembles
     themselves.
 
+    The time of a fit grows with the square of the number of rows, as that of isotonic distributions
+    does: 10,000 rows with 50 members take about 12 seconds.
+
     References
     ----------
     .. [1] J. Bröcker (2012). Evaluating raw ensembles with the continuous ranked probability score.
