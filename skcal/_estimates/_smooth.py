@@ -18,6 +18,7 @@ from skcal._numerics.errors._smooth import (
     find_fixed_point,
     smoothed_error,
 )
+from skcal._numerics.errors._smooth_chance import find_chance, find_widest
 from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._tools._arrays import find_span, is_numpy, namespace
 
@@ -86,6 +87,25 @@ def bound_curve(source, curve, line, confidence_level):
     return find_score_interval(curve.prob_true, np.maximum(count, 1.0), confidence_level)
 
 
+def expect_by_chance(source, line):
+    """Mean and standard deviation of smECE where outcomes are drawn from the predictions.
+
+    `source` is that of `bound_curve`.
+    """
+    n_cells = _CELLS
+    variances = _list_variances(source, line, n_cells)
+    if not variances.sum() > 0:
+        return 0.0, 0.0
+    if (needed := _count_cells(find_widest(variances.sum(), line.width))) > n_cells:
+        variances = _list_variances(source, line, needed)
+    return find_chance(variances, line.width)
+
+
+def _list_variances(source, line, n_cells):
+    _, squares = source.mass_and_squares(n_cells, line.place)
+    return squares * line.find_variances(n_cells)
+
+
 def _count_cells(bandwidth):
     """Cells of a grid on [0, 1] for a curve: 32 in a bandwidth, 10 in the narrowest ones."""
     return min(max(_CELLS, int(np.ceil(32 / bandwidth))), _MOST_CELLS)
@@ -101,6 +121,14 @@ class Line(NamedTuple):
     place: object
     width: float
     grid: np.ndarray
+
+    def find_variances(self, n_cells):
+        """Variances of outcomes at the nodes j / n_cells, drawn from the predictions there."""
+        nodes = np.linspace(0.0, 1.0, n_cells + 1)
+        if self.place is None:
+            return nodes * (1 - nodes)
+        places = logit(self.grid[0]) + self.width * nodes
+        return expit(places) * expit(-places)
 
 
 def _lay_line(sample, transform, bandwidth, n_points):

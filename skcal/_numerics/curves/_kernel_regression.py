@@ -19,6 +19,8 @@ _FLAT = 2.0
 _FAINT = 45.0
 # Terms of a theta series per unit of 1 / bandwidth, and images per unit of bandwidth, that matter.
 _N_TERMS = 3
+# Standard deviations beyond which a Gaussian is 0 in double precision.
+_REACH = 9.0
 # Nodes in a bandwidth that rows of clusters are moved to.
 _N_NODES = 16
 
@@ -61,26 +63,10 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
 
     They are (sum_i w_i K_i)^2 / sum_i (w_i K_i)^2, with weights w and the kernel K at the point.
     `mass` and `squares`, (n_cells + 1,), are the sums of w and of w^2 on the nodes j / n_cells.
-
-    The kernel is g(t - v) + g(t + v) with a Gaussian g that is repeated with period 2. The squares
-    of both have a cosine series, whose coefficients are those of bandwidth s / sqrt(2) times a
-    theta series. The product of two Gaussians is one in the middle between them: g(t - v) g(t + v)
-    is a sum of Gaussians around whole numbers t, with weights that depend on v alone.
     """
     bandwidth = min(bandwidth, _FLAT)
     density = evaluate_cosines(cosine_moments(mass), bandwidth, n_points - 1)
-    moments, narrow = cosine_moments(squares), bandwidth / np.sqrt(2)
-    last = int(np.ceil(_N_TERMS / bandwidth))
-    terms = np.arange(-last, last + 1)
-    thetas = [np.exp(-((np.pi * bandwidth * (terms + k / 2)) ** 2)).sum() for k in (0, 1)]
-    total = evaluate_cosines(moments * np.resize(thetas, len(moments)) / 2, narrow, n_points - 1)
-    points, nodes = np.linspace(0.0, 1.0, n_points), np.linspace(0.0, 1.0, len(mass))
-    farthest = 2 + int(_N_TERMS * bandwidth)
-    for parity in (0, 1):
-        images = np.arange(-farthest, farthest + 1) * 2 + parity
-        of_nodes = sum(_gauss(2 * (nodes + k), np.sqrt(2) * bandwidth) for k in images)
-        of_points = sum(_gauss(points + k, narrow) for k in images)
-        total += 2 * (squares @ of_nodes) * of_points
+    total = sum_squares_on_kernel(squares, bandwidth, n_points)
     sparse = total < _NEGLIGIBLE * squares.sum() * _gauss(0, bandwidth) ** 2
     total[sparse] = 1.0
     counts = density**2 / total
@@ -88,6 +74,29 @@ def count_on_kernel(mass, squares, bandwidth, n_points):
         sums = kernel**2 @ squares[filled]  # which vanish beside far larger weights
         counts[block] = (kernel @ mass[filled]) ** 2 / np.where(sums > 0, sums, np.inf)
     return np.maximum(counts, 1.0)  # one row at least
+
+
+def sum_squares_on_kernel(squares, bandwidth, n_points):
+    """Sums of squares times K^2 at `n_points` points of [0, 1], for a bandwidth of `_FLAT` at most.
+
+    The kernel is g(t - v) + g(t + v) with a Gaussian g that is repeated with period 2. The squares
+    of both have a cosine series, whose coefficients are those of bandwidth s / sqrt(2) times a
+    theta series. The product of two Gaussians is one in the middle between them: g(t - v) g(t + v)
+    is a sum of Gaussians around whole numbers t, with weights that depend on v alone.
+    """
+    moments, narrow = cosine_moments(squares), bandwidth / np.sqrt(2)
+    last = int(np.ceil(_N_TERMS / bandwidth))
+    terms = np.arange(-last, last + 1)
+    thetas = [np.exp(-((np.pi * bandwidth * (terms + k / 2)) ** 2)).sum() for k in (0, 1)]
+    total = evaluate_cosines(moments * np.resize(thetas, len(moments)) / 2, narrow, n_points - 1)
+    points, nodes = np.linspace(0.0, 1.0, n_points), np.linspace(0.0, 1.0, len(squares))
+    farthest = int(_REACH * narrow)
+    for parity in (0, 1):
+        images = [k for k in range(-1 - farthest, farthest + 1) if k % 2 == parity]
+        of_nodes = sum(_gauss(2 * (nodes + k), np.sqrt(2) * bandwidth) for k in images)
+        of_points = sum(_gauss(points + k, narrow) for k in images)
+        total += 2 * (squares @ of_nodes) * of_points
+    return total
 
 
 def share_on_kernel(rows, member, bandwidth, n_points, confidence_level):
