@@ -35,16 +35,23 @@ class Curve:
 
     # What a subclass may say otherwise: how the curve was estimated, data of layers, and the
     # integral of the kernel in units of its maximum, by which the density was divided; None if that
-    # is not known. Between the ends of `prob_range` lie nearly all predictions.
+    # is not known. Between the ends of `prob_range` lie nearly all predictions, and within
+    # `near_ends` of 0 or 1 most.
     kind = "smooth"
     layers = MappingProxyType[str, Any]({})
     prob_range = None
+    near_ends = None
     _kernel_width: ClassVar[float | None] = None
 
     @property
     def density_grid(self) -> Any:
         """Predictions at which the density is known."""
         return self.prob_pred
+
+    @property
+    def excess(self) -> float | None:
+        """How far the error exceeds chance, in standard deviations; None if that is not known."""
+        return None
 
     @property
     def effective_rows(self) -> float | None:

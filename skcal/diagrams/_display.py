@@ -14,8 +14,10 @@ from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
 from skcal.diagrams._entries import check_shown, has_labels, keep_shown
 from skcal.diagrams._figure import (
+    Frame,
     cut_at_frame,
     draw_beyond,
+    draw_crowded,
     draw_diagonal,
     draw_side_labels,
     find_ends,
@@ -26,6 +28,7 @@ from skcal.diagrams._figure import (
     name_label,
     name_sides,
     open_figure,
+    tell_crowded,
 )
 from skcal.diagrams._layer import Layer, View, check_layer_kwargs, check_layers
 from skcal.diagrams._legend import check_curve_kwargs, check_lengths, label_curves, list_names
@@ -34,6 +37,10 @@ from skcal.diagrams._style import check_look, merge_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+# How the panels that are drawn are chosen, whether or not it is known what chance gives.
+_ORDERS = {True: "whose smECE exceeds chance most clearly", False: "with the largest smECE"}
 
 
 class CurveDisplay(ABC):
@@ -117,12 +124,14 @@ class CurveDisplay(ABC):
         ref_line_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the diagonal.
         side_labels : bool, default=True
-            Whether to label the two sides of the diagonal, where it is drawn, with their meaning.
+            Whether to label the two sides of the diagonal, where it is drawn, with their meaning,
+            and to tell where nearly all predictions are, if that is at the edge of the square.
         despine : bool, default=False
             Whether to remove the top and right spines.
         max_panels : int or None, default=12
-            How many panels a new figure of a reliability diagram by class has at most: those with
-            the largest smECE, in this order. None draws all.
+            How many panels a new figure of a reliability diagram by class has at most: those whose
+            smECE exceeds its mean by chance by most standard deviations, in this order, or those
+            with the largest smECE where chance is not known. None draws all.
 
         Returns
         -------
@@ -142,14 +151,15 @@ class CurveDisplay(ABC):
         squares = self._plan(name, curve_kwargs, layers)
         is_own = self.panels and ax is None
         if is_own and max_panels is not None and len(squares) > max_panels:
-            squares = sorted(squares, key=_find_error, reverse=True)[:max_panels]
+            find_rank = _find_excess if self._is_ranked else _find_error
+            squares = sorted(squares, key=find_rank, reverse=True)[:max_panels]
         look["together"] = squares if is_own else None
         with open_figure(ax, len(squares), panels=is_own, square=True) as axes:
             for one in axes:
                 check_shown(one, name_axes(self.reduction))
             drawn = [self._draw(*pair, look) for pair in zip(squares, axes, strict=True)]
             if is_own:
-                self._finish_panels(axes, squares, drawn)
+                self._finish_panels(axes, squares, drawn, side_labels)
             self.ax_ = axes if self.panels else axes[0]
             self.figure_ = axes[0].figure
         for key in drawn[0]:
@@ -227,6 +237,15 @@ class CurveDisplay(ABC):
     def _list_terms(self, curves):
         """Numbers that the legend shows, each a `Term`."""
 
+    def _list_panel_terms(self, curve):
+        """Numbers that the title of a panel shows, each a `Term`."""
+        return self._list_terms([curve])
+
+    @property
+    def _is_ranked(self):
+        """Whether it is known of all curves how far their smECE exceeds what chance gives."""
+        return all(curve.excess is not None for curve in self.curves)
+
     def _share(self, name):
         """Values of an attribute of the curves: the only one, or a list."""
         values = [getattr(curve, name) for curve in self.curves]
@@ -239,6 +258,7 @@ class CurveDisplay(ABC):
         from matplotlib.lines import Line2D
 
         curves, sides = square.curves, name_sides(self.reduction)
+        is_own = look["together"] is not None
         together = look["together"] or [square]
         frame = find_frame(ax, self.scale, [curve for one in together for curve in one.curves])
         drawn = {"ref_line": None, "side_labels": None}
@@ -258,6 +278,8 @@ class CurveDisplay(ABC):
         share_scale(ax)
         for curve, line in zip(curves, lines, strict=True):
             line.skcal_ends = find_ends(curve)
+        if self.scale == "probability":
+            draw_crowded(ax, frame, curves, lines, is_shown=look["side_labels"] and not is_own)
         if self.scale == "logit" or frame.is_part:
             cut_at_frame([*lines, *(artist for group in artists.values() for artist in group)])
         if self.scale == "logit":
@@ -265,31 +287,35 @@ class CurveDisplay(ABC):
         drawn["line"] = _unpack(lines)
         drawn |= {name: _unpack(group) for name, group in artists.items()}
         top = min(self._find_top(square), self._highest)
-        is_own = look["together"] is not None
         labels = name_axes(self.reduction, None if is_own or has_labels(ax) else label)
         options = {"despine": look["despine"], "legend": not is_own}
         finish_axes(ax, labels, frame=frame, top=top, **options)
         return drawn
 
-    def _finish_panels(self, axes, squares, drawn):
+    def _finish_panels(self, axes, squares, drawn, side_labels):
         """What stands at the panels of a new figure: which they are, and what all have alike."""
         titles, legend = [], {}
         for square, artists in zip(squares, drawn, strict=True):
             (curve,) = square.curves
             label = name_label(self.reduction, curve.pos_label)
-            numbers = label_curves(None, self._list_terms([curve]), 1, separate=True)[0]
+            numbers = label_curves(None, self._list_panel_terms(curve), 1, separate=True)[0]
             titles.append((label, numbers))
             if artists["ref_line"] is not None:
                 legend.setdefault(artists["ref_line"].get_label(), artists["ref_line"])
             if square.names and square.names[0] is not None:
                 legend.setdefault(square.names[0], artists["line"])
-        words = None
+        words = []
         if len(squares) < len(self.curves):
-            words = (
-                f"The {len(squares)} of {len(self.curves)} classes with the largest smECE "
+            words.append(
+                f"The {len(squares)} of {len(self.curves)} classes {_ORDERS[self._is_ranked]} "
                 "(max_panels=None shows all)"
             )
-        finish_panels(axes, titles, legend, words)
+        if side_labels and self.scale == "probability":
+            low, high = axes[0].get_xlim()
+            near = [(square.curves[0].near_ends, square.curves[0].prob_range) for square in squares]
+            crowded = tell_crowded(near, Frame(self.scale, low, high))
+            words += [] if crowded is None else [crowded.replace("\n", " ")]
+        finish_panels(axes, titles, legend, "\n".join(words) or None)
 
     def _style_line(self, curve, layers):
         """What a curve looks like if not as usual."""
@@ -326,6 +352,10 @@ class Square(NamedTuple):
     styles: list[dict[str, Any]]
     separate: bool
     layers: tuple[str, ...]
+
+
+def _find_excess(square):
+    return square.curves[0].excess
 
 
 def _find_error(square):

@@ -88,6 +88,11 @@ def break_entries(legend, entries, width):
         text.set_text(break_line(entry, lambda line, text=text: _fits(text, line, width - indent)))
 
 
+def break_title(text, line, width):
+    """A line, with breaks where the text of a title would be wider, in pixels."""
+    return break_line(line, lambda part: _fits(text, part, width))
+
+
 def _measure(text):
     return text.get_window_extent().width
 

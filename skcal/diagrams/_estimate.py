@@ -1,5 +1,6 @@
 """From checked predictions, or from a summary, to the curves of a reliability diagram."""
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from skcal._estimates._smooth import (
     CURVE_SCALES,
     NARROWEST,
     check_curve_bandwidth,
+    expect_by_chance,
     measure_sample,
     trace_curve,
 )
@@ -24,7 +26,7 @@ from skcal._input._validation import (
     check_rng,
 )
 from skcal._numerics.errors._binned import count_bins
-from skcal.diagrams._figure import NEAR
+from skcal.diagrams._figure import CROWDED, NEAR
 from skcal.diagrams._layer import check_layers
 from skcal.diagrams._layers import LAYERS
 from skcal.diagrams._layers._band import BANDS
@@ -35,14 +37,20 @@ from skcal.streaming import CalibrationSummary
 
 # Bins, unless the user says otherwise.
 _N_BINS = 15
-# Layers that are computed unless the user says otherwise.
-DEFAULT_LAYERS = ("density", "band", "curve_width")
+# Layers that are computed unless the user says otherwise. Fewer rows than these have a rug, and an
+# interval of smECE.
+_DEFAULT_LAYERS = ("density", "band", "curve_width")
+_FEW_ROWS = 50
+# The interval of few rows is the same at every call.
+_SEED = 0
 # Up to this number of distinct predictions each is a point, where they have as many rows each.
 _FEW_VALUES, _ROWS_OF_A_VALUE = 20, 5
 # Share of the rows that may lie beyond each end of the axes, and cells that they are counted in.
 _TAIL, _N_CELLS = 0.005, 1 << 14
 # Axes of logits say where they leave out rows. Those of probabilities leave out a handful at most.
 _MOST_BEYOND = 4
+# Share of the rows that words tell the place of, where that is small.
+_MOST_NEAR = 0.9
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
@@ -61,10 +69,10 @@ class CurveOptions(NamedTuple):
     scale: str
     bandwidth: float | None
     band: str
-    interval: bool
+    interval: bool | None
     confidence_level: float
     random_state: Any
-    layers: tuple[str, ...]
+    layers: tuple[str, ...] | None
 
 
 def check_options(
@@ -75,10 +83,10 @@ def check_options(
     scale="probability",
     bandwidth=None,
     band="wilson",
-    interval=False,
+    interval=None,
     confidence_level=0.95,
     random_state=None,
-    layers=DEFAULT_LAYERS,
+    layers=None,
 ):
     """Check the options of `ReliabilityDisplay.from_predictions`."""
     check_option("kind", kind, ("auto", *KINDS))
@@ -100,11 +108,12 @@ def check_options(
             "band='consistency' needs bins that do not depend on the outcomes, strategy='uniform' "
             f"or 'quantile'; got strategy={strategy!r}."
         )
-    check_flag("interval", interval)
+    if interval is not None:
+        check_flag("interval", interval)
     level = check_confidence_level(confidence_level)
     if interval:
         check_rng(random_state)
-    layers = check_layers(layers, LAYERS)
+    layers = None if layers is None else check_layers(layers, LAYERS)
     options = (kind, n_bins, strategy, scale, bandwidth, band)
     return CurveOptions(*options, interval, level, random_state, layers)
 
@@ -133,6 +142,8 @@ def estimate_rows(y_true, y_proba, data, reduction, options, clusters=None):
             f"band={options.band!r} needs independent rows; got reduction='full', which pools "
             "dependent ones. Choose another reduction, or one class with pos_label."
         )
+    if options.interval is None and reduction == "full":
+        options = options._replace(interval=False)
     predictions = check_predictions(y_true, y_proba, **data, reduction=reduction)
     sources = _list_sources(predictions, reduction, clusters)
     return _estimate_curves(sources, *name_reduction(predictions, reduction), options)
@@ -201,6 +212,8 @@ def name_problem(summary, labels):
 def _estimate_curves(sources, reduction, pos_label, options):
     panels = isinstance(pos_label, list)
     labels = pos_label if panels else [pos_label] * len(sources)
+    if panels and options.interval is None:
+        options = options._replace(interval=False)
     return {
         "curves": [
             Estimate(source, options).describe(label)
@@ -230,13 +243,18 @@ class Estimate:
         rows = source.rows
         self.smooth_ece = measure_sample(rows, None, CURVE_SCALES[options.scale])
         bandwidth = options.bandwidth or max(self.smooth_ece, NARROWEST[options.scale])
-        self.prob_range = None if options.scale == "logit" else self._find_range(None, None)
+        self.prob_range = self.near_ends = None
+        if options.scale == "probability":
+            mass = np.cumsum(rows.weights_on_grid(_N_CELLS, 1))
+            self.prob_range = self._find_range(mass, min(_TAIL, _MOST_BEYOND / source.n_rows))
+            self.near_ends = self._measure_nearness(mass)
         n_points = self._count_points(bandwidth, 2)
         self.smooth, self.line = trace_curve(
             rows, self.smooth_ece, options.bandwidth, n_points, options.scale
         )
         if options.scale == "logit":
-            self.prob_range = self._find_range(self.line.place, self.line.grid)
+            mass = np.cumsum(rows.weights_on_grid(_N_CELLS, 1, self.line.place))
+            self.prob_range = self._find_range(mass, _TAIL, self.line)
         self.edges = self.binned_ece = None
         self.kind = self._choose_kind() if options.kind == "auto" else options.kind
         if self.kind == "smooth":
@@ -274,7 +292,11 @@ class Estimate:
 
     def describe(self, pos_label):
         """The curve, with the data of its layers."""
-        data = {name: LAYERS[name].compute(self) for name in self.options.layers}
+        layers = self.options.layers
+        if layers is None:
+            layers = (*_DEFAULT_LAYERS, "rug") if self._has_few_rows else _DEFAULT_LAYERS
+        data = {name: LAYERS[name].compute(self) for name in layers}
+        _, (mean_pred,), (mean_true,) = average_by_bin(self.source.rows, np.array([0.0, 1.0]))
         return ReliabilityCurve(
             prob_pred=self.prob_pred,
             prob_true=self.prob_true,
@@ -289,30 +311,58 @@ class Estimate:
             smooth_ece_error=self.source.smooth_ece_error,
             binned_ece=self.binned_ece,
             smooth_ece_interval=self._find_interval(),
+            smooth_ece_chance=self._find_chance(),
+            mean_pred=mean_pred,
+            mean_true=mean_true,
+            near_ends=self.near_ends,
             prob_range=self.prob_range,
             layers={name: found for name, found in data.items() if found is not None},
         )
 
     def _find_interval(self):
         """Confidence interval of smECE, or None if there is to be none."""
-        options = self.options
-        if not options.interval:
+        options, seed = self.options, self.options.random_state
+        if options.interval is None:
+            seed = _SEED if seed is None else seed
+        if not (self._has_few_rows if options.interval is None else options.interval):
             return None
-        rng = check_rng(options.random_state)
+        rng = check_rng(seed)
         return self.source.find_interval(options.scale, options.confidence_level, rng)
 
-    def _find_range(self, place, grid):
+    def _find_chance(self):
+        """Mean and deviation of smECE of a calibrated model, or None where that is not known."""
+        if self.source.member is not None or not self.source.is_counted:
+            return None
+        return expect_by_chance(self.source, self.line)
+
+    @cached_property
+    def _has_few_rows(self):
+        """Whether there are so few rows that each can be shown, with the interval of smECE."""
+        n_rows = self.source.n_rows
+        return n_rows < _FEW_ROWS and self.source.list_rows(_FEW_ROWS) is not None
+
+    def _find_range(self, mass, tail, line=None):
         """Predictions beyond which next to no rows lie, to the width of a cell.
 
-        `place` maps them to [0, 1], where `grid` has equally spaced points.
+        `mass` is the share of the rows up to each node, on a line of logits if one is given.
         """
-        mass = np.cumsum(self.source.rows.weights_on_grid(_N_CELLS, 1, place))
-        tail = _TAIL if place is not None else min(_TAIL, _MOST_BEYOND / self.source.n_rows)
         shares = np.searchsorted(mass, (tail * mass[-1], (1 - tail) * mass[-1])) / _N_CELLS
-        if place is not None:
-            low, high = logit(grid[[0, -1]])
+        if line is not None:
+            low, high = logit(line.grid[[0, -1]])
             shares = expit(low + shares * (high - low))
         return tuple(np.clip(shares, *map(float, self.source.rows.find_range())).tolist())
+
+    def _measure_nearness(self, mass):
+        """Distance to the nearer of 0 and 1 that most rows have at most, to the width of a cell.
+
+        None where it is large, or where many rows are at 0 and 1 themselves.
+        """
+        half = _N_CELLS // 2
+        both = mass[:half] + mass[-1] - mass[-2 : half - 1 : -1]
+        distance = np.searchsorted(both, _MOST_NEAR * mass[-1]) / _N_CELLS
+        if distance > CROWDED or self.source.share_at_ends() > 1 - _MOST_NEAR:
+            return None
+        return float(distance)
 
     @property
     def _is_near(self):

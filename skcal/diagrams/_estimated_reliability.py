@@ -49,10 +49,10 @@ class EstimatedReliability(CurveDisplay):
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
-        interval: bool = False,
+        interval: bool | None = None,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
-        layers: Sequence[str] = ("density", "band", "curve_width"),
+        layers: Sequence[str] | None = None,
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -95,14 +95,16 @@ class EstimatedReliability(CurveDisplay):
             Standard deviation of the kernel, see :meth:`from_predictions`.
         band : {"wilson", "isotonic", "belt", "consistency"}, default="wilson"
             What the band shows, see :meth:`from_predictions`.
-        interval : bool, default=False
+        interval : bool, default=None
             Whether the legend has the interval of smECE, see
-            :func:`skcal.inference.confidence_interval`.
+            :func:`skcal.inference.confidence_interval`. None shows that of one binary problem of
+            fewer than 50 rows.
         confidence_level : float, default=0.95
             Confidence of the band and of the interval, in (0, 1).
         random_state : int, RandomState, Generator or None, default=None
-            Source of the halves behind the interval; an integer gives the same at every call.
-        layers : sequence of str, default=("density", "band", "curve_width")
+            Source of the halves behind the interval; an integer gives the same at every call, and
+            so does None with ``interval=None``.
+        layers : sequence of str, default=None
             What is shown beside the curve, see :meth:`from_predictions`.
         name : str, default=None
             Name for the legend. None takes the class name of the estimator.
@@ -181,10 +183,10 @@ class EstimatedReliability(CurveDisplay):
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
-        interval: bool = False,
+        interval: bool | None = None,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
-        layers: Sequence[str] = ("density", "band", "curve_width"),
+        layers: Sequence[str] | None = None,
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -251,16 +253,19 @@ class EstimatedReliability(CurveDisplay):
             each bin of ``kind="binned"`` lies if the model is calibrated, see
             :func:`skcal.inference.consistency_band`. Isotonic and consistency bands are exact and
             take no weights and no `clusters`; a belt takes no predictions of 0 and 1.
-        interval : bool, default=False
+        interval : bool, default=None
             Whether the legend has the interval of smECE, see
-            :func:`skcal.inference.confidence_interval`.
+            :func:`skcal.inference.confidence_interval`. None shows that of one binary problem of
+            fewer than 50 rows.
         confidence_level : float, default=0.95
             Confidence of the band and of the interval, in (0, 1).
         random_state : int, RandomState, Generator or None, default=None
-            Source of the halves behind the interval; an integer gives the same at every call.
-        layers : sequence of str, default=("density", "band", "curve_width")
+            Source of the halves behind the interval; an integer gives the same at every call, and
+            so does None with ``interval=None``.
+        layers : sequence of str, default=None
             What is computed and drawn beside the curve, see Notes of
-            :class:`ReliabilityDisplay`. An isotonic curve has no Wilson band.
+            :class:`ReliabilityDisplay`. None stands for ("density", "band", "curve_width"), and
+            "rug" for fewer than 50 rows. An isotonic curve has no Wilson band.
         name : str, default=None
             Name for the legend. None takes "Classifier".
         ax : matplotlib axes or ndarray of axes, default=None
@@ -289,7 +294,7 @@ class EstimatedReliability(CurveDisplay):
         ...     ["no", "yes", "yes", "yes"], [0.1, 0.4, 0.7, 0.9], pos_label="yes"
         ... )
         >>> display.line_.get_label()
-        'Classifier (smECE = 0.225, n = 4)'
+        'Classifier (smECE = 0.225 [0.000, 1.000], n = 4)'
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         display = cls.estimate(
@@ -503,6 +508,7 @@ class EstimatedReliability(CurveDisplay):
             scale=scale,
             bandwidth=bandwidth,
             band=band,
+            interval=False,
             confidence_level=confidence_level,
             layers=layers,
         )
@@ -524,10 +530,10 @@ class EstimatedReliability(CurveDisplay):
         n_bins: int | Literal["cube_root"] | None = None,
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic"] = "wilson",
-        interval: bool = False,
+        interval: bool | None = None,
         confidence_level: float = 0.95,
         random_state: RandomState = None,
-        layers: Sequence[str] = ("density", "band", "curve_width"),
+        layers: Sequence[str] | None = None,
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -550,14 +556,16 @@ class EstimatedReliability(CurveDisplay):
             What the band shows, see :meth:`from_predictions`. Both need numbers of rows, a summary
             of hard labels without weights: of others there is no Wilson band, and "isotonic" is
             refused.
-        interval : bool, default=False
+        interval : bool, default=None
             Whether the legend has the interval of smECE, see
-            :func:`skcal.inference.confidence_interval`.
+            :func:`skcal.inference.confidence_interval`. None shows that of one binary problem of
+            fewer than 50 rows.
         confidence_level : float, default=0.95
             Confidence of the band and of the interval, in (0, 1).
         random_state : int, RandomState, Generator or None, default=None
-            Source of the halves behind the interval; an integer gives the same at every call.
-        layers : sequence of str, default=("density", "band", "curve_width")
+            Source of the halves behind the interval; an integer gives the same at every call, and
+            so does None with ``interval=None``.
+        layers : sequence of str, default=None
             What is shown beside the curve, see :meth:`from_predictions`.
         name : str, default=None
             Name for the legend. None takes "Classifier".

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal.diagrams._curve import find_dense, find_missing, find_supported, place_density
-from skcal.diagrams._entries import break_entries, list_entries
+from skcal.diagrams._entries import break_entries, break_title, list_entries
 from skcal.diagrams._style import choose_pale_color, merge_style
 
 _DIAGONAL = np.array([0.0, 1.0])
@@ -16,7 +16,7 @@ _DIAGONAL = np.array([0.0, 1.0])
 STRIP = (0.02, 0.14)
 # How artists that a square has only once are found again.
 STRIP_ID, WORD_ID, SIDE_ID = "skcal witness", "skcal witness word", "skcal side"
-BEYOND_ID, PANEL_ID = "skcal beyond", "skcal panels"
+BEYOND_ID, PANEL_ID, CROWDED_ID = "skcal beyond", "skcal panels", "skcal crowded"
 # Artists that are cut at the top of the frame, as the axes go on above it.
 CUT_ID = "skcal cut"
 # What the axes show, and what it means to lie above and below the diagonal, by reduction.
@@ -43,8 +43,8 @@ _LOGIT_TICKS = (
     (0.5, 1e-4),
     (0.5,),
 )
-# Width of a panel in inches.
-_PANEL = 3.2
+# Width of a panel in inches, and the share of it that a title takes.
+_PANEL, _SHARE_OF_A_TITLE = 3.2, 0.95
 # What labels say of a part of the probabilities.
 _PART = re.compile(r", [\d.e-]+ to [\d.e-]+")
 # Size of the figure of one square, and about the sides that its layout will give it.
@@ -64,6 +64,8 @@ _HIGHEST = 36.0
 # least; room beside them, ends beyond the first and the last tick, and ticks of the narrow square.
 NEAR, _NARROWEST = 0.3, 0.01
 _ROOM, _MARGIN, _N_TICKS = 0.04, 0.02, 5
+# Words tell where most rows are that crowd in so small a part of the side of a square.
+CROWDED = 0.05
 # A larger share of the rows beyond an edge is told.
 _FEW = 0.005
 
@@ -204,8 +206,12 @@ def finish_panels(axes, titles, legend, words):
     artists are called to the artists.
     """
     n_columns = _count_columns(len(axes))
+    room = _SHARE_OF_A_TITLE * axes[0].figure.bbox.width / n_columns
     for k, (ax, title) in enumerate(zip(axes, titles, strict=True)):
-        ax.set_title("\n".join(filter(None, title)), fontsize="medium")
+        label, numbers = title
+        text = ax.set_title("", fontsize="medium")
+        numbers = break_title(text, numbers or "", room)
+        text.set_text("\n".join(filter(None, (label, numbers))))
         ax.title.skcal_panel = title[0] or ""
         is_lowest, is_first = k + n_columns >= len(axes), k % n_columns == 0
         ax.tick_params(labelbottom=is_lowest, labelleft=is_first)
@@ -413,6 +419,42 @@ def draw_beyond(ax, frame, curves):
                 written.add(words)
 
 
+def draw_crowded(ax, frame, curves, lines, *, is_shown):
+    """Pale words that tell where most predictions are, if the square hardly shows that part of it.
+
+    They hold for all curves on the axes, and leave when one is added that lies elsewhere.
+    """
+    for curve, line in zip(curves, lines, strict=True):
+        line.skcal_near = (curve.near_ends, curve.prob_range)
+    for text in [one for one in ax.texts if one.get_gid() == CROWDED_ID]:
+        text.remove()
+    near = [line.skcal_near for line in ax.lines if hasattr(line, "skcal_near")]
+    words = tell_crowded(near, frame) if is_shown else None
+    if words is not None:
+        _write_pale(ax, frame, 0.98, 0.19, words, ha="right", gid=CROWDED_ID)
+
+
+def tell_crowded(near, frame):
+    """Words for pairs of `near_ends` and `prob_range`, or None where the square shows them."""
+    if any(None in pair for pair in near):
+        return None
+    distance = _round_up(max(distance for distance, _ in near))
+    if distance > CROWDED * (frame.high - frame.low):
+        return None
+    sides = []
+    if any(low <= distance for _, (low, _) in near):
+        sides.append(f"below {distance:g}")
+    if any(high >= 1 - distance for _, (_, high) in near):
+        sides.append(f"above {1 - distance:g}")
+    return f"90 % of predictions {' or '.join(sides)}:\nscale='logit' shows them"
+
+
+def _round_up(value):
+    """The next number of one digit."""
+    power = 10.0 ** np.floor(np.log10(max(value, 1e-9)))
+    return float(f"{np.ceil(value / power - 1e-9) * power:.1g}")
+
+
 def _write_pale(ax, frame, x, y, words, **options):
     """Words at shares of the sides of a square."""
     style = {"color": "0.55", "fontsize": "small", "fontstyle": "italic", "va": "center"}
@@ -478,7 +520,7 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True
     _draw_ticks(ax, frame)
     _draw_spines(ax, frame, top, despine)
     _cut(ax, low, high, top)
-    _hide_wide_sides(ax, frame)
+    _hide_wide_words(ax, frame)
 
 
 def _tell_part(label, frame):
@@ -537,13 +579,14 @@ def _list_plain_ticks(ax, frame):
     return ticks[(ticks >= frame.low) & (ticks <= frame.high)]
 
 
-def _hide_wide_sides(ax, frame):
+def _hide_wide_words(ax, frame):
     """Hide words that would reach from one side of the diagonal to the other."""
     (left, _), (right, _) = _find_corners(ax, frame)
-    words = [text for text in ax.texts if text.get_gid() == SIDE_ID]
-    fit = all(text.get_window_extent().width < (right - left) / 2 for text in words)
-    for text in words:
-        text.set_visible(fit)
+    for kind, most in ((SIDE_ID, 0.5), (CROWDED_ID, 0.75)):
+        words = [text for text in ax.texts if text.get_gid() == kind]
+        fit = all(text.get_window_extent().width < most * (right - left) for text in words)
+        for text in words:
+            text.set_visible(fit)
 
 
 def _draw_spines(ax, frame, top, despine):

@@ -10,6 +10,10 @@ from skcal.diagrams._layers import LAYERS, document_layers
 from skcal.diagrams._legend import Term, count_rows
 from skcal.diagrams._reliability_curve import ReliabilityCurve
 
+# Events below this rate are rare; reductions to events, not to answers or all classes together.
+_RARE = 0.1
+_OF_EVENTS = (None, "classwise", "multilabel")
+
 
 @document_layers
 class ReliabilityDisplay(EstimatedReliability):
@@ -18,9 +22,9 @@ class ReliabilityDisplay(EstimatedReliability):
     The curve shows the mean outcome of rows with similar predictions against the mean of these
     predictions. A model is calibrated where the curve lies on the diagonal; below the diagonal its
     probabilities are too high, above they are too low. The filled area at the bottom is the density
-    of the predictions. A smooth curve is thick where it stands for many rows: there it matters. Its
-    mean distance from the diagonal, weighted by the density behind it, is smECE, at the bandwidth
-    of the curve.
+    of the predictions. A smooth curve is thick where it stands for many rows: there it matters. It
+    is thin throughout where smECE is no more than chance gives. Its mean distance from the
+    diagonal, weighted by the density behind it, is smECE, at the bandwidth of the curve.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
     :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
@@ -136,6 +140,20 @@ class ReliabilityDisplay(EstimatedReliability):
     prediction of either outcome: there it would fall or rise without end. The Wilson band goes on
     where it leaves the diagonal: more of the missing outcome were predicted.
 
+    SmoothECE of a calibrated model is not zero either. Its mean by chance, where outcomes are drawn
+    from the predictions v, is computed, not simulated: the smoothed residual at t is nearly normal,
+    with the variance :math:`\sum_i w_i^2 K_i(t)^2 v_i (1 - v_i)` for weights w that sum to 1, and
+    the mean of smECE at a bandwidth s is :math:`\sqrt{2 / \pi}` times the integral of its standard
+    deviation. Where that is equal to s is the mean by chance, m. Its standard deviation d follows
+    from the correlation of residuals at a distance u, about :math:`e^{-u^2 / 4 s^2}`. A smooth
+    curve is thin throughout unless smECE is above m + 2 d, as it seldom is for a calibrated model.
+    Titles of panels show m, and of many classes those with the largest (smECE - m) / d have panels.
+    With `clusters`, and for a summary with weights, m is not known; for soft labels, and for
+    kernels on the scale of logits that hold less than an event, it is too large.
+
+    Of an event of which there are less than 10 % the legend shows O/E, the number of observed
+    events over that of expected ones, :math:`\sum_i w_i y_i / \sum_i w_i v_i`.
+
     The strip shows a weight function w of the smooth calibration error, the maximum of
     :math:`\mathbb{E}[w(v)\,(y - v)]` over functions with values in [-1, 1] and slopes of size 1 at
     most [4]_: above zero outcomes are more frequent than predicted, below zero less. A maximiser
@@ -146,7 +164,8 @@ class ReliabilityDisplay(EstimatedReliability):
     Where all but 1 % of the predictions, and the curve there, span less than 0.3, the square shows
     that part of the probabilities only, and the labels of the axes tell which. A curve that is
     added to it widens it. Axes that share their limits, or show lines of others, have all of
-    [0, 1].
+    [0, 1]. Where 90 % of the predictions are near 0, near 1 or both, in less than 5 % of the side
+    of the square, words tell how near.
 
     On the scale of logits the square ends at 1e-9 and 1 - 1e-9 at most, and earlier at the top if
     it is very long: points further out, such as predictions of 0 and 1, are not shown, and words at
@@ -213,6 +232,13 @@ class ReliabilityDisplay(EstimatedReliability):
         """SmoothECE, or None; a list for several curves."""
         return self._share("smooth_ece")
 
+    def _compare_events(self, curve):
+        """Ratio of observed to expected events where these are rare, else None."""
+        predicted, observed = curve.mean_pred, curve.mean_true
+        if self.reduction not in _OF_EVENTS or not predicted or observed is None:
+            return None
+        return observed / predicted if observed < _RARE else None
+
     def _list_terms(self, curves):
         return [
             Term("ECE", [curve.binned_ece for curve in curves]),
@@ -222,6 +248,14 @@ class ReliabilityDisplay(EstimatedReliability):
                 intervals=[curve.smooth_ece_interval for curve in curves],
                 errors=[curve.smooth_ece_error for curve in curves],
             ),
+            Term("O/E", [self._compare_events(curve) for curve in curves], form=".2f"),
             Term("n", [curve.n_rows for curve in curves], form=",.0f", is_count=True),
             count_rows([curve.effective_rows for curve in curves]),
         ]
+
+    def _list_panel_terms(self, curve):
+        chance = curve.smooth_ece_chance
+        terms = self._list_terms([curve])
+        # Behind smECE.
+        terms.insert(2, Term("by chance", [None if chance is None else chance[0]]))
+        return terms

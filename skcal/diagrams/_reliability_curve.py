@@ -10,7 +10,18 @@ from skcal._input._validation import check_number, check_option
 from skcal.diagrams._curve import SMOOTHED, Curve, store_array, store_number
 from skcal.diagrams._layers import LAYERS
 
+# Where all predictions are 0 or 1 chance does nothing.
+_LEAST_DEVIATION = 1e-12
 KINDS = (*SMOOTHED, "isotonic", "binned", "values")
+_NUMBERS = (
+    "bandwidth",
+    "smooth_ece",
+    "smooth_ece_error",
+    "binned_ece",
+    "mean_pred",
+    "mean_true",
+    "near_ends",
+)
 _WITH_DATA = tuple(name for name, layer in LAYERS.items() if layer.Data is not None)
 
 
@@ -53,6 +64,15 @@ class ReliabilityCurve(Curve):
         Expected calibration error of the bins of a binned curve, shown in the legend.
     smooth_ece_interval : tuple (low, high), default=None
         Its interval, shown in the legend.
+    smooth_ece_chance : tuple (mean, deviation), default=None
+        What smECE would be for a calibrated model: its mean and standard deviation where outcomes
+        are drawn from the predictions. Panels show the mean. A curve whose smECE is no more than
+        two deviations above it is thin throughout.
+    mean_pred, mean_true : float, default=None
+        Means of the predictions and of the outcomes. The legend of a rare event shows their ratio.
+    near_ends : float, default=None
+        Distance from 0 or 1, whichever is nearer, that 90 % of the rows have at most, where it is
+        small. Where the axes hardly show so small a part words tell it.
     prob_range : tuple (low, high), default=None
         Predictions between which nearly all rows lie: where it is known the axes end there, if that
         is a small part of them.
@@ -82,6 +102,10 @@ class ReliabilityCurve(Curve):
     smooth_ece_error: Any = None
     binned_ece: Any = None
     smooth_ece_interval: Any = None
+    smooth_ece_chance: Any = None
+    mean_pred: Any = None
+    mean_true: Any = None
+    near_ends: Any = None
     prob_range: Any = None
     layers: Any = None
 
@@ -92,11 +116,19 @@ class ReliabilityCurve(Curve):
             object.__setattr__(self, "density_grid", self.prob_pred)
         store_array(self, "density_grid")
         super().__post_init__()
-        for name in ("bandwidth", "smooth_ece", "smooth_ece_error", "binned_ece"):
+        for name in _NUMBERS:
             store_number(self, name)
-        for name in ("smooth_ece_interval", "prob_range"):
+        for name in ("smooth_ece_interval", "smooth_ece_chance", "prob_range"):
             object.__setattr__(self, name, _read_pair(name, getattr(self, name)))
         object.__setattr__(self, "layers", _read_layers(self.layers))
+
+    @property
+    def excess(self) -> float | None:
+        """How many standard deviations smECE is above its mean for a calibrated model, or None."""
+        if self.smooth_ece is None or self.smooth_ece_chance is None:
+            return None
+        mean, deviation = self.smooth_ece_chance
+        return (self.smooth_ece - mean) / max(deviation, _LEAST_DEVIATION)
 
     def _list_facts(self):
         facts = super()._list_facts()
@@ -113,7 +145,7 @@ def _read_pair(name, ends):
     if ends is None:
         return None
     if np.shape(ends) != (2,):
-        raise ValueError(f"{name} must be a pair of low and high; got {ends!r}.")
+        raise ValueError(f"{name} must be a pair of numbers; got {ends!r}.")
     return tuple(check_number(name, end, minimum=0.0) for end in ends)
 
 

@@ -75,6 +75,10 @@ class DiagramRows:
                     return None
         return values
 
+    def share_at_ends(self):
+        """Share of the weight of predictions of 0 and 1."""
+        return _share_at_ends(self.rows)
+
     def check_counts(self):
         """Raise a ValueError unless all rows count once, as chance has it."""
         check_single_rows(self.rows)
@@ -122,6 +126,8 @@ class DiagramCells:
     the number of rows; with weights their effective number is not known, and `is_counted` False.
     """
 
+    member = None
+
     def __init__(self, cells):
         self._cells = cells
         self.rows, self.merged = (
@@ -144,6 +150,10 @@ class DiagramCells:
     def list_values(self, most):
         """None: single predictions are not known."""
         return None
+
+    def share_at_ends(self):
+        """Share of the weight of cells whose predictions are 0 or 1."""
+        return _share_at_ends(self.merged)
 
     def check_counts(self):
         """Raise a ValueError unless sums of weights are numbers of rows."""
@@ -171,6 +181,14 @@ class DiagramCells:
 
 def _read_rows(sample):
     return next(sample.present_chunks(size=len(sample.predictions)))
+
+
+def _share_at_ends(sample):
+    at_ends = total = 0.0
+    for predictions, _, weights in sample.present_chunks():
+        at_ends += float(weights[(predictions == 0) | (predictions == 1)].sum())
+        total += float(weights.sum())
+    return at_ends / total
 
 
 def _bind(scale):

@@ -621,6 +621,7 @@ def _describe_diagram(problem, sample, scale, confidence_level, finds_answers):
         scale=scale,
         clusters=problem.member,
         band="isotonic" if is_exact and not finds_answers else "wilson",
+        interval=False,
         confidence_level=confidence_level,
     )
     if sample.pos_label is not None:

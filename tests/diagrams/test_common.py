@@ -132,8 +132,8 @@ def test_plot_options_are_passed_on(Display, way, binary):
 @every_display
 def test_weights_count_rows(Display):
     rng = np.random.default_rng(0)
-    y_proba = rng.random(60)
-    y_true, repeats = (rng.random(60) < y_proba).astype(int), rng.integers(0, 4, 60)
+    y_proba = rng.random(100)
+    y_true, repeats = (rng.random(100) < y_proba).astype(int), rng.integers(0, 4, 100)
     weighted = Display.from_predictions(y_true, y_proba, sample_weight=repeats / 1000)
     repeated = Display.from_predictions(np.repeat(y_true, repeats), np.repeat(y_proba, repeats))
     np.testing.assert_allclose(weighted.prob_true, repeated.prob_true, atol=1e-9)

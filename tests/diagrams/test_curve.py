@@ -50,7 +50,7 @@ BAD_RELIABILITY = [
     ({"density": [1, 2], "density_grid": [0.1, 0.2, 0.3]}, "density must be as long as"),
     ({"bandwidth": -1}, "bandwidth must be at least 0"),
     ({"smooth_ece": np.nan}, "smooth_ece must be a number"),
-    ({"smooth_ece_interval": [1, 2, 3]}, "must be a pair of low and high"),
+    ({"smooth_ece_interval": [1, 2, 3]}, "must be a pair of numbers"),
     ({"smooth_ece_interval": ("a", "b")}, "smooth_ece_interval must be a number"),
 ]
 BAD_SHARPNESS = [

@@ -407,3 +407,47 @@ def test_part_of_the_probabilities_on_panels():
     ReliabilityDisplay.from_predictions(y, low / 2, reduction="multilabel", ax=first.ax_)
     assert [ax.get_xlabel() for ax in first.ax_] == ["Predicted probability"] * 2
     assert [ax.get_ylabel() for ax in first.ax_] == ["Fraction of positives", ""]
+
+
+def list_crowded(display):
+    """Words that tell where nearly all predictions are."""
+    return [text.get_text() for text in display.ax_.texts if "90 %" in text.get_text()]
+
+
+def make_crowd(low, high, n_rows=1000):
+    """Nine of ten predictions between these ends, the others everywhere."""
+    proba = np.linspace(low, high, n_rows)
+    proba[::11] = np.linspace(0.05, 0.95, 91)
+    return (np.random.default_rng(0).random(n_rows) < proba).astype(int), proba
+
+
+def test_words_tell_where_the_square_hides_most_predictions():
+    draw = ReliabilityDisplay.from_predictions
+    logits = "scale='logit' shows them"
+    y, proba = make_crowd(0.001, 0.0123)
+    display = draw(y, proba)
+    assert list_crowded(display) == [f"90 % of predictions below 0.02:\n{logits}"]
+    nearness = np.quantile(np.minimum(proba, 1 - proba), 0.9)
+    assert display.curves[0].near_ends == pytest.approx(nearness, abs=2e-4)
+    assert list_crowded(draw(1 - y, 1 - proba)) == [f"90 % of predictions above 0.98:\n{logits}"]
+    both = np.where(np.arange(1000) % 2, proba, 1 - proba)
+    words = f"90 % of predictions below 0.02 or above 0.98:\n{logits}"
+    assert list_crowded(draw(y, both)) == [words]
+    assert list_crowded(draw(*make_crowd(0.001, 0.07))) == []  # which the square shows
+    # On request there are no words beside the diagram; on the scale of logits there is no need.
+    assert list_crowded(draw(y, proba, side_labels=False)) == []
+    assert list_crowded(draw(y, proba, scale="logit")) == []
+    # Nor may they promise what logits do not show: predictions of 0.
+    assert list_crowded(draw(y, np.where(proba < 0.0123, 0.0, proba), kind="smooth")) == []
+    # Another curve on the same axes may lie elsewhere, or in the same place.
+    assert len(list_crowded(draw(y, proba**1.001, ax=display.ax_))) == 1
+    even = np.linspace(0, 1, 1000)
+    assert list_crowded(draw(even > 0.4, even, ax=display.ax_)) == []
+
+
+def test_words_of_panels_stand_above_them():
+    y, proba = make_crowd(0.001, 0.0123)
+    matrix = np.column_stack([1 - proba, proba])
+    display = ReliabilityDisplay.from_predictions(y, matrix, reduction="classwise")
+    assert "below 0.02 or above 0.98: scale='logit'" in display.figure_.get_suptitle()
+    assert not any("90 %" in text.get_text() for ax in display.ax_ for text in ax.texts)

@@ -1,5 +1,6 @@
 """ReliabilityDisplay: kinds of curves, bandwidth, scale of logits, panels."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import matplotlib.pyplot as plt
@@ -16,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.diagrams._curve import find_dense
+from skcal.inference import confidence_interval
 from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
 from skcal.streaming import CalibrationSummary
 from tests.diagrams.artists import (
@@ -68,6 +70,61 @@ def test_legend_shows_the_effective_number_of_rows_where_weights_differ(data):
     display = draw(y, proba, sample_weight=7 * weights)
     assert display.line_.get_label().endswith(", effective rows = 3)")
     assert (display.curves[0].n_rows, round(display.curves[0].n_samples, 2)) == (10, 3.31)
+
+
+def test_legend_of_a_rare_event_compares_it_with_what_was_expected():
+    rng = np.random.default_rng(0)
+    proba, weights = rng.beta(1, 30, 2000), rng.integers(0, 4, 2000)
+    y = (rng.random(2000) < proba / 2).astype(int)
+    for weight in (None, weights):
+        events, expected = np.average([y, proba], axis=1, weights=weight)
+        assert events < 0.1
+        label = draw(y, proba, sample_weight=weight).line_.get_label()
+        assert f", O/E = {events / expected:.2f}, n = " in label
+    summary = CalibrationSummary().update(y, proba)
+    label = ReliabilityDisplay.from_summary(summary).line_.get_label()
+    assert f", O/E = {y.sum() / proba.sum():.2f}, n = 2,000)" in label
+    for outcomes, share, options in (
+        (1 - y, 1 - proba, {}),  # nearly sure
+        (y, np.zeros(2000), {}),  # nothing was expected
+        (y, np.column_stack([1 - proba, proba]), {"reduction": "full"}),
+        (np.where(y, 1, 2), np.column_stack([1 - proba, proba, 0 * y]), {"labels": [1, 2, 3]}),
+    ):
+        assert "O/E" not in draw(outcomes, share, **options).line_.get_label()
+    assert "O/E" in draw(0 * y, proba, pos_label=1).line_.get_label()  # no event
+
+
+def test_few_rows_have_a_rug_and_an_interval():
+    rng = np.random.default_rng(0)
+    proba = rng.random(60)
+    y = (rng.random(60) < proba).astype(int)
+    few, many = draw(y[:49], proba[:49]), draw(y[:50], proba[:50])
+    options = {"random_state": 0, "confidence_level": 0.95}
+    _, low, high = confidence_interval(y[:49], proba[:49], **options)
+    assert few.curves[0].smooth_ece_interval == pytest.approx((low, high), abs=1e-12)
+    assert f"[{low:.3f}, {high:.3f}], n = 49)" in few.line_.get_label()
+    np.testing.assert_array_equal(few.curves[0].layers["rug"].prob_pred, proba[:49])
+    assert few.rug_ is not None
+    assert many.rug_ is many.curves[0].smooth_ece_interval is None
+    assert_same_curve(few.curves[0], draw(y[:49], proba[:49]).curves[0])
+    # Rows of weight zero do not count.
+    some = draw(y, proba, sample_weight=np.arange(60) < 49)
+    assert_same_curve(some.curves[0], few.curves[0])
+    # Who says what to draw gets that alone.
+    plain = draw(y[:49], proba[:49], layers=("density",), interval=False)
+    assert plain.rug_ is plain.curves[0].smooth_ece_interval is None
+    # Nor are there single rows, or independent ones, of soft labels, of a summary, of all classes.
+    matrix = np.column_stack([1 - proba, proba])[:20]
+    summary = CalibrationSummary().update(y[:20], proba[:20])
+    for display in (
+        draw(0.5 * y[:49], proba[:49]),
+        ReliabilityDisplay.from_summary(summary),
+        draw(y[:20], matrix, reduction="full"),
+    ):
+        assert display.curves[0].smooth_ece_interval is None
+    panels = draw(y[:20], matrix, reduction="classwise")
+    assert all(curve.smooth_ece_interval is None for curve in panels.curves)
+    assert all(rug is not None for rug in panels.rug_)
 
 
 def test_bandwidth_changes_the_curve_and_not_the_measure(data):
@@ -167,7 +224,8 @@ def test_everything_is_on_the_scale_of_logits(rare):
     np.testing.assert_array_equal(display.prob_pred, smooth.prob_pred)
     np.testing.assert_array_equal(display.prob_true, smooth.prob_true)
     assert display.ax_.get_xscale() == display.ax_.get_yscale() == display.scale == "logit"
-    words = f"Classifier (logit smECE = {display.smooth_ece:.3f}, n = 800)"
+    ratio = rare[0].sum() / rare[1].sum()
+    words = f"Classifier (logit smECE = {display.smooth_ece:.3f}, O/E = {ratio:.2f}, n = 800)"
     assert display.line_.get_label() == words
     # A long scale has two points in a bandwidth, a short one 201.
     narrow = draw(*rare, scale="logit", bandwidth=0.02)
@@ -298,7 +356,10 @@ def test_panels_are_the_diagrams_of_single_labels(reduction, multiclass):
         np.testing.assert_array_equal(display.curves[k].density, expected.curves[0].density)
         assert display.line_[k].get_label() == expected.line_.get_label()
         assert display.line_[k].axes is display.density_[k].axes is display.ax_[k]
-        assert display.ax_[k].get_title() == f"{info}\n{label_numbers(expected)}"
+        first, *numbers = display.ax_[k].get_title().splitlines()
+        chance = f", by chance = {expected.curves[0].smooth_ece_chance[0]:.3f}, n"
+        assert first == info
+        assert " ".join(numbers) == label_numbers(expected).replace(", n", chance)
         assert [text.get_text() for text in display.side_labels_[k]] == words
     figure = display.figure_
     figure.canvas.draw()
@@ -371,6 +432,21 @@ def test_the_worst_of_many_panels_are_shown():
     display = ReliabilityDisplay(curves=curves[:5], panels=True).plot()
     assert [bool(ax.get_xlabel()) for ax in display.ax_] == [False, False, True, True, True]
     assert [bool(ax.get_ylabel()) for ax in display.ax_] == [True, False, False, True, False]
+    # Where it is known what chance gives, the clearest excess comes first.
+    chances = np.random.default_rng(1).uniform(0.01, 0.1, (13, 2))
+    known = [
+        replace(curve, smooth_ece_chance=tuple(chance))
+        for curve, chance in zip(curves, chances.tolist(), strict=True)
+    ]
+    order = np.argsort(-(errors - chances[:, 0]) / chances[:, 1])
+    assert (order[:12] != worst[:12]).any()
+    display = ReliabilityDisplay(curves=known, panels=True).plot()
+    titles = [ax.get_title().splitlines() for ax in display.ax_]
+    assert [title[0] for title in titles] == [f"Positive label: {k}" for k in order[:12]]
+    numbers = [f"smECE = {errors[k]:.3f}, by chance = {chances[k, 0]:.3f}" for k in order[:12]]
+    assert [" ".join(title[1:]) for title in titles] == numbers
+    words = display.figure_.get_suptitle()
+    assert words.startswith("The 12 of 13 classes whose smECE exceeds chance most clearly")
     # A curve whose smECE is not known comes last.
     display = ReliabilityDisplay(
         curves=[ReliabilityCurve(**points, pos_label="?"), *curves[:3]], panels=True
@@ -385,6 +461,27 @@ def test_the_worst_of_many_panels_are_shown():
         with pytest.raises(ValueError, match=message):
             display.plot(max_panels=bad)
         assert not plt.get_fignums()
+
+
+def test_classes_that_are_worse_than_chance_come_first():
+    """Rare classes err little by chance, common ones much: the error itself finds the latter."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(3000, 8)) + np.log(np.geomspace(0.02, 1, 8))
+    proba = np.exp(scores)
+    proba /= proba.sum(axis=1, keepdims=True)
+    y = (proba.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)
+    proba[:, 0] *= 2.5  # the rarest
+    proba /= proba.sum(axis=1, keepdims=True)
+    display = draw(y, proba, reduction="classwise", max_panels=2)
+    errors = [curve.smooth_ece for curve in display.curves]
+    assert np.argmax(errors) != 0
+    assert display.ax_[0].get_title().startswith("Positive label: 0\n")
+    assert display.curves[0].excess == max(curve.excess for curve in display.curves) > 3
+    for curve, line, shares in zip(
+        display.curves, y == np.arange(8)[:, None], proba.T, strict=True
+    ):
+        assert curve.mean_pred == pytest.approx(shares.mean(), rel=1e-12)
+        assert curve.mean_true == pytest.approx(line.mean(), rel=1e-12)
 
 
 def test_labels_that_are_never_predicted_have_no_panel():

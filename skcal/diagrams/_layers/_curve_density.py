@@ -13,12 +13,17 @@ from skcal.diagrams._style import merge_style
 
 # What the highest density adds to the width of the curve, in sides of the axes.
 _BROADER = 0.012
+# Standard deviations of smECE by chance that a calibrated model hardly exceeds.
+_MOST_BY_CHANCE = 2.0
 # Share of its colour in the line under it: the dashes of a curve must stand out against it.
 _PALE = 0.55
 
 
 class CurveWidthLayer(Layer):
-    """Line under a smooth curve that is the wider the higher the density (`LineCollection`)."""
+    """Line under a smooth curve that is the wider the higher the density (`LineCollection`).
+
+    It is thin throughout if smECE is no more than chance gives, see below.
+    """
 
     name = "curve_width"
     # Thin where there is little.
@@ -30,7 +35,9 @@ class CurveWidthLayer(Layer):
     def draw(self, ax, curve, line, user_style, view):
         strength = 1.0 if line.get_linestyle() == "-" else _PALE
         default = {"color": _mix(line, ax, strength), "capstyle": "round"}
-        widen = partial(_widen, thin=line.get_linewidth(), added=_measure_width(ax))
+        is_chance = curve.excess is not None and curve.excess <= _MOST_BY_CHANCE
+        added = 0.0 if is_chance else _measure_width(ax)
+        widen = partial(_widen, thin=line.get_linewidth(), added=added)
         return [_draw_ribbon(ax, curve, line, default, user_style, widen, "linewidth")]
 
 

@@ -1,6 +1,7 @@
 """Layers of the density: at the bottom, by outcome, and on the curve."""
 
 import pickle
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -155,6 +156,26 @@ def test_width_tells_the_density(kind, rows):
     np.testing.assert_allclose(segments[:, :, 1], on_line, atol=1e-12)
     assert display.density_.get_zorder() < ribbon.get_zorder() < display.line_.get_zorder()
     assert display.band_.get_zorder() < ribbon.get_zorder()
+
+
+def test_curve_within_chance_is_thin():
+    """The mean and the standard deviation by chance decide."""
+    curve = ReliabilityDisplay.estimate(*make_rows(1.0)).curves[0]
+    for chance, is_thin in (((0.05, 0.0251), True), ((0.05, 0.0249), False), (None, False)):
+        changed = replace(curve, smooth_ece=0.1, smooth_ece_chance=chance)
+        display = ReliabilityDisplay(curves=[changed]).plot()
+        widths = np.array(display.curve_width_.get_linewidths())
+        assert (widths == display.line_.get_linewidth()).all() == is_thin
+    for slope, is_thin in ((1.0, True), (0.5, False)):
+        display = draw(*make_rows(slope))
+        widths = np.array(display.curve_width_.get_linewidths())
+        assert (widths == display.line_.get_linewidth()).all() == is_thin
+
+
+def make_rows(slope):
+    rng = np.random.default_rng(0)
+    proba = rng.random(2000)
+    return (rng.random(2000) < 0.5 + slope * (proba - 0.5)).astype(int), proba
 
 
 def test_line_without_a_width_of_its_own_is_as_usual(rows):
