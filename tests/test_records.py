@@ -1,9 +1,12 @@
 """Records show themselves in a few lines, whatever they hold."""
 
 import re
+from html import escape, unescape
+from numbers import Real
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from skcal.inference import (
     CalibrationComparison,
@@ -13,6 +16,7 @@ from skcal.inference import (
     RecalibrationGain,
     RequiredSamples,
     TestResult,
+    audit_groups,
 )
 from skcal.metrics import Bounds, Mixture, MultivariateNormal, SmoothECECurve
 from skcal.model_selection import PooledScore
@@ -134,3 +138,47 @@ def test_results_print_as_sentences():
     for record, sentence in SENTENCES:
         assert str(record) == f"{record}" == sentence
         assert repr(record).startswith(f"{type(record).__name__}({record._fields[0]}=")
+
+
+# The records of reports are parts of them, and a report shows itself as a whole.
+SHOWN = [record for path, record in RECORDS.items() if not path.startswith("skcal.report.")]
+
+
+def read_cells(html):
+    """What is in the rows of the last table, by the heads of the rows."""
+    rows = re.findall(r"<th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td>", html.split("<table>")[-1])
+    return {unescape(name): unescape(value) for name, value in rows}
+
+
+def test_notebooks_show_tables():
+    """Fields by name, numbers in four digits, and long arrays by their shape."""
+    for record in SHOWN:
+        if hasattr(record, "to_frame") or "__str__" in vars(record):
+            continue
+        fields = record._fields
+        html = record(*[1 / 3] * len(fields))._repr_html_()
+        assert read_cells(html) == dict.fromkeys(fields, "0.3333"), record
+        html = record(*[np.zeros(900)] * len(fields))._repr_html_()
+        assert read_cells(html) == dict.fromkeys(fields, "<ndarray of shape (900,)>")
+    assert all(hasattr(record, "_repr_html_") for record in SHOWN)
+
+
+@pytest.mark.parametrize(("record", "sentence"), SENTENCES)
+def test_notebooks_show_sentences(record, sentence):
+    html = record._repr_html_()
+    assert html.startswith(f"<p>{escape(sentence)}</p>")
+    scalars = [name for name, value in record._asdict().items() if isinstance(value, Real | str)]
+    assert set(read_cells(html)) >= set(scalars)
+
+
+def test_notebooks_show_tables_of_groups():
+    """Those of `to_frame`, whose long ones are cut, and below them what is one value."""
+    table = [f"<site {k}>" for k in range(40)]
+    audit = audit_groups([0, 1] * 20, [0.5] * 40, table, min_samples=1, statistic="mean")
+    html = audit._repr_html_()
+    shown = [name for name in audit.names if escape(name) in html]
+    assert len(shown) == 10
+    assert "<site" not in html
+    scalars = {"pvalue", "statistic", "adjust", "alternative", "confidence_level"}
+    assert set(read_cells(html)) == scalars
+    assert read_cells(html)["confidence_level"] == "0.95"

@@ -15,7 +15,7 @@ from skcal._input._levels import find_levels, read_table
 from skcal._input._validation import check_integer, check_labels, check_n_bins
 from skcal._numerics.errors._binned import count_bins
 from skcal._tools._arrays import as_readable, list_column_names
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._warnings import warn
 
 _ALL = "all rows"
@@ -24,6 +24,7 @@ _FORMS = "a table, a label for each row, or a matrix of booleans with a column f
 _LARGEST = 1 << 40
 
 
+@as_record
 class Groups(NamedTuple):
     """Groups of rows, which may overlap; see `make_groups`.
 
@@ -43,9 +44,6 @@ class Groups(NamedTuple):
     n_samples: np.ndarray
     pattern: np.ndarray
     members: csr_array
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def to_matrix(self) -> csr_array:
         """Memberships as a matrix.

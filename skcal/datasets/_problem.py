@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._input._validation import check_flag, check_integer, check_number, check_rng
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 
 
+@as_record
 class TrueValue(NamedTuple):
     """True value of a measure, on the population.
 
@@ -25,6 +26,7 @@ class TrueValue(NamedTuple):
     value: float
 
 
+@as_record
 class CalibrationProblem(NamedTuple):
     """Labels and predictions whose true calibration error is known.
 
@@ -56,9 +58,6 @@ class CalibrationProblem(NamedTuple):
     y_proba: np.ndarray
     sample_weight: np.ndarray
     true_values: list[TrueValue]
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def true_value(self, measure: str, **options: Any) -> float:
         """True value of a measure, on the population.

@@ -26,6 +26,7 @@ from skcal.diagrams._legend import (
     label_curves,
     list_names,
 )
+from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._style import check_look, choose_pale_color, choose_styles, merge_style
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def place_legend(ax, low, high):
     ax.set_ylim(low, low + (high - low) / (1 - min(share, _MOST_OF_A_LEGEND)))
 
 
-class CurvesDisplay(ABC):
+class CurvesDisplay(ShownInNotebooks, ABC):
     """Base class of displays of curves with bands, one for each model.
 
     A subclass says what the curves are, and what is drawn beside them.

@@ -32,6 +32,7 @@ from skcal.diagrams._figure import (
 )
 from skcal.diagrams._layer import Layer, View, check_layer_kwargs, check_layers
 from skcal.diagrams._legend import check_curve_kwargs, check_lengths, label_curves, list_names
+from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._style import check_look, merge_style
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _ORDERS = {True: "whose smECE exceeds chance most clearly", False: "with the largest smECE"}
 
 
-class CurveDisplay(ABC):
+class CurveDisplay(ShownInNotebooks, ABC):
     """Base class of displays: curves on a square, with a diagonal, layers and a legend.
 
     A subclass has the attributes `curves`, `name` and `reduction`, and says what they are by those

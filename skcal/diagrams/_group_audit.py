@@ -11,6 +11,7 @@ from skcal._input._validation import check_flag, check_integer, check_number
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._entries import check_alone, keep_shown
 from skcal.diagrams._figure import open_figure, shorten_name
+from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 from skcal.diagrams._style import CURVE_STYLES, check_look, merge_style
 from skcal.inference import GroupAudit, audit_groups
@@ -32,7 +33,7 @@ _BEYOND = "miscalibrated, though the mean may be right"
 _MARGIN = 0.15
 
 
-class GroupAuditDisplay:
+class GroupAuditDisplay(ShownInNotebooks):
     """Forest plot of an audit of groups.
 
     Each group has a point, its mean outcome minus its mean prediction, and an interval; all

@@ -26,6 +26,7 @@ from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams._entries import draw_above
 from skcal.diagrams._figure import open_figure, shorten_name
 from skcal.diagrams._legend import check_lengths, label_curves, list_names
+from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
 
@@ -45,7 +46,7 @@ _ROUNDING = 8
 _POINTS_ID, _BARS_ID = "skcal coverage", "skcal coverage bars"
 
 
-class IntervalCoverageDisplay:
+class IntervalCoverageDisplay(ShownInNotebooks):
     r"""Coverage of prediction intervals by their width or by a feature.
 
     Each group of rows has a point: the share of its targets that their intervals hold. Intervals

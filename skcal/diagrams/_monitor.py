@@ -19,6 +19,7 @@ from skcal.diagrams._figure import (
     name_label,
     open_figure,
 )
+from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._style import CURVE_STYLES, check_look, choose_pale_color, merge_style
 from skcal.monitoring import CalibrationMonitor
 
@@ -31,7 +32,7 @@ _SIZE, _SIZE_WITH_DETECTOR = (9.5, 4.6), (9.5, 6.2)
 _MARKERS = "os^"
 
 
-class MonitorDisplay:
+class MonitorDisplay(ShownInNotebooks):
     r"""Evidence of a monitor over rows or dates, and calibration before and after a change.
 
     On the left the evidence against calibration, as powers of ten, with the line that it crosses

@@ -40,6 +40,7 @@ from skcal.diagrams._legend import (
     label_curves,
     list_names,
 )
+from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
-class PITDisplay:
+class PITDisplay(ShownInNotebooks):
     r"""Histogram and cumulative distribution of the probability integral transform (PIT).
 
     For calibrated predictions both follow the uniform distribution: the histogram is flat, and the

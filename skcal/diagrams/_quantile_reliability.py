@@ -14,6 +14,7 @@ from skcal._tools._typing import ArrayLike
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import open_figure
 from skcal.diagrams._legend import check_lengths, find_effective_rows, list_names
+from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
 from skcal.diagrams._value_axes import draw_value_diagonal, finish_values
@@ -35,7 +36,7 @@ _MOST_ABOVE = 3
 _QUANTITIES = "Predicted quantile", "Quantile of the targets"
 
 
-class QuantileReliabilityDisplay:
+class QuantileReliabilityDisplay(ShownInNotebooks):
     r"""Reliability diagram of predicted quantiles, by isotonic regression (CORP).
 
     Each level has a curve: for a prediction, the quantile of the targets of the rows with that

@@ -10,11 +10,12 @@ from skcal._estimates._belt import FIRST_DEGREES, LARGEST_RATIO, find_belt, meas
 from skcal._input._independent_rows import check_log_odds, reduce_to_clustered_sample
 from skcal._input._validation import check_confidence_level, check_option
 from skcal._numerics.inference._classical_tests import clip_pvalue
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
 
+@as_record
 class CalibrationBelt(NamedTuple):
     """Confidence band for a calibration curve that is a polynomial of the log odds.
 
@@ -40,9 +41,6 @@ class CalibrationBelt(NamedTuple):
     high: np.ndarray
     degree: int
     confidence_level: float
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def find_deviations(self) -> tuple[np.ndarray, np.ndarray]:
         """Predictions where the diagonal leaves the band, so that the model is miscalibrated.

@@ -27,7 +27,7 @@ from skcal._numerics.inference._certification import (
     split_level,
 )
 from skcal._sources._row_source import check_groups
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_threshold
 
@@ -38,6 +38,7 @@ _POWER = 0.8
 _N_TRIES = 12
 
 
+@as_record
 class CertifiedThreshold(NamedTuple):
     """A threshold, and the risk guaranteed for the rows it accepts.
 
@@ -83,9 +84,6 @@ class CertifiedThreshold(NamedTuple):
     attainable: float
     n_required: float | None
     n_rows: int
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def __str__(self) -> str:
         limit, level = f"{100 * self.at_most:.3g} %", f"{100 * self.confidence_level:g} %"

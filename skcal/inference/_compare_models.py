@@ -20,7 +20,7 @@ from skcal._numerics.inference._verdict import subtract_in_squares
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._resamples import Units
 from skcal._sources._row_source import RowSource
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
 from skcal._tools._words import show_interval, show_label, show_pvalue
 from skcal.inference._confidence_interval import METHODS, check_form, find_interval
@@ -34,6 +34,7 @@ _N_DRAWS = 100
 _COLUMNS = "proba", "target"
 
 
+@as_record
 class CalibrationComparison(NamedTuple):
     """Differences between the calibration errors of models on the same rows.
 
@@ -71,9 +72,6 @@ class CalibrationComparison(NamedTuple):
     pvalues: np.ndarray
     adjusted_pvalues: np.ndarray
     confidence_level: float
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def __str__(self) -> str:
         pair = int(self.pvalues.argmin())

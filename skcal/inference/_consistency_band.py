@@ -14,10 +14,11 @@ from skcal._input._validation import (
     check_n_bins,
     check_option,
 )
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 
 
+@as_record
 class ConsistencyBand(NamedTuple):
     """Range of the mean outcome in each non-empty bin if the model is calibrated.
 
@@ -40,9 +41,6 @@ class ConsistencyBand(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     confidence_level: float
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def consistency_band(

@@ -12,12 +12,14 @@ from skcal._input._independent_rows import (
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue
 from skcal._numerics.inference._cox import CoxLikelihood
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_pvalue
 from skcal.inference._interval_result import Interval
 from skcal.inference._test_result import TestResult
 
 
+@as_record
 class CoxRecalibration(NamedTuple):
     """Logistic recalibration (Cox), with tests of the hypothesis that none is needed.
 

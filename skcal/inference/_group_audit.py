@@ -20,7 +20,7 @@ from skcal._input._validation import (
 from skcal._numerics.cells._cell_moments import average_cells
 from skcal._numerics.inference._group_statistics import fit_to_tests
 from skcal._numerics.inference._monte_carlo import adjust_by_holm
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal.inference._draws import Draws
 from skcal.inference._group_atoms import (
     STATISTICS,
@@ -44,6 +44,7 @@ _N_SHOWN = 10
 _LEAST_ONE_SIDED_LEVEL = 0.5
 
 
+@as_record
 class GroupAudit(NamedTuple):
     """Results of `audit_groups` for each group, the most significant first.
 
@@ -87,9 +88,6 @@ class GroupAudit(NamedTuple):
     adjust: str
     alternative: str
     confidence_level: float
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def find(self, alpha: float = 0.05) -> list[Any]:
         """Groups in which the model is miscalibrated: adjusted p-value of at most `alpha`.

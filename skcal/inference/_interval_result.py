@@ -2,9 +2,11 @@
 
 from typing import NamedTuple
 
+from skcal._tools._show_record import as_record
 from skcal._tools._words import show_interval
 
 
+@as_record
 class Interval(NamedTuple):
     """An estimate with a confidence interval.
 

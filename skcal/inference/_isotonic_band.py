@@ -10,10 +10,11 @@ from skcal._estimates._isotonic import bound_sample
 from skcal._input._independent_rows import reduce_to_labelled_sample
 from skcal._input._validation import check_confidence_level, check_unit_range
 from skcal._tools._arrays import read_numbers
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 
 
+@as_record
 class IsotonicBand(NamedTuple):
     """Simultaneous confidence band for a non-decreasing calibration curve.
 
@@ -38,9 +39,6 @@ class IsotonicBand(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     confidence_level: float
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def evaluate(self, y_proba: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the band at any predictions.

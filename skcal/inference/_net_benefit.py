@@ -15,10 +15,11 @@ from skcal._estimates._decisions import (
     reduce_to_decisions,
 )
 from skcal._input._validation import check_option
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 
 
+@as_record
 class NetBenefitDifference(NamedTuple):
     """Difference in net benefit between predictions and a baseline, with a band.
 
@@ -38,9 +39,6 @@ class NetBenefitDifference(NamedTuple):
     difference: np.ndarray
     low: np.ndarray
     high: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def __str__(self) -> str:
         above, below = int((self.low > 0).sum()), int((self.high < 0).sum())

@@ -15,13 +15,14 @@ from skcal._input._independent_rows import (
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._numerics.inference._random_effects import pool_effects
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 
 # Options for tables of columns, which are refused: groups made of them overlap.
 _GROUP_OPTIONS = {"max_depth": 1, "min_samples": 1, "n_bins": 2, "max_groups": 1 << 20}
 
 
+@as_record
 class PooledEstimate(NamedTuple):
     """Pooled estimate of a coefficient that varies between groups.
 
@@ -46,6 +47,7 @@ class PooledEstimate(NamedTuple):
     heterogeneity: float
 
 
+@as_record
 class PooledCoxRecalibration(NamedTuple):
     """Logistic recalibration pooled over groups (random-effects meta-analysis).
 
@@ -65,9 +67,6 @@ class PooledCoxRecalibration(NamedTuple):
     calibration_in_the_large: PooledEstimate
     slope: PooledEstimate
     table: pd.DataFrame
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def pooled_cox_recalibration(

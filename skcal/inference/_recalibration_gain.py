@@ -25,7 +25,7 @@ from skcal._refinement import (
     list_vectors,
 )
 from skcal._tools._progress import read_progress
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.recalibration import AutoRecalibration
 
@@ -42,6 +42,7 @@ _LARGEST_RISE = {"brier": 0.5, "log": np.log(4.0)}
 _SHARE_KEPT = 0.05
 
 
+@as_record
 class RecalibrationGain(NamedTuple):
     """Estimated gain from recalibration, with lower bounds; see `recalibration_gain`.
 
@@ -74,9 +75,6 @@ class RecalibrationGain(NamedTuple):
     loss: str
     confidence_level: float
     n_samples: int
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def __str__(self) -> str:
         score = {"brier": "Brier score", "log": "log loss"}[self.loss]

@@ -33,6 +33,7 @@ from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._sources._bound_measure import bind_for_rows
 from skcal._sources._row_source import RowSource
 from skcal._tools._arrays import read_numbers
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._calibration import OMNIBUS, find_measure
 from skcal.inference._draws import BLOCK, Draws
@@ -59,6 +60,7 @@ _STEEPEST = 1e6
 _QUANTITIES = ("slope", "calibration_in_the_large", "observed_expected_ratio")
 
 
+@as_record
 class RequiredSamples(NamedTuple):
     """Required number of labelled rows, and the expected result.
 

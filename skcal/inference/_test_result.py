@@ -2,9 +2,11 @@
 
 from typing import NamedTuple
 
+from skcal._tools._show_record import as_record
 from skcal._tools._words import show_label, show_pvalue
 
 
+@as_record
 class TestResult(NamedTuple):
     """Result of a test that a model is calibrated, or that two are equally calibrated.
 

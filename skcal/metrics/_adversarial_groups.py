@@ -12,10 +12,11 @@ from skcal._input._validation import check_integer, check_number, check_rng, che
 from skcal._numerics.distributions._regression import measure_uniformity
 from skcal._tools._arrays import read_numbers
 from skcal._tools._progress import read_progress
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 
 
+@as_record
 class AdversarialGroupCurve(NamedTuple):
     """PIT calibration error of the worst random group, as a function of its size.
 
@@ -32,9 +33,6 @@ class AdversarialGroupCurve(NamedTuple):
     group_size: np.ndarray
     error: np.ndarray
     null_error: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def adversarial_group_calibration(

@@ -20,7 +20,7 @@ from skcal._estimates._traits import CellAnswer, Traits, take_averages
 from skcal._input._reduction import average_over_rows, reduce_to_samples
 from skcal._numerics.cells._cell_bounds import bound_decisions
 from skcal._numerics.errors._decision import find_worst_threshold, sum_before, sum_from
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._measure import Measure
 
@@ -28,6 +28,7 @@ from skcal.metrics._measure import Measure
 _PART_OF_SQUARE = 2 / 3
 
 
+@as_record
 class DecisionCalibrationWitness(NamedTuple):
     """The decision maker who loses most from miscalibration.
 
@@ -45,10 +46,8 @@ class DecisionCalibrationWitness(NamedTuple):
     act: str
     error: float
 
-    def __repr__(self) -> str:
-        return show_record(self)
 
-
+@as_record
 class ElementaryScoreCurve(NamedTuple):
     """Elementary scores as a function of the threshold.
 
@@ -66,10 +65,8 @@ class ElementaryScoreCurve(NamedTuple):
     score: np.ndarray
     base_rate_score: np.ndarray
 
-    def __repr__(self) -> str:
-        return show_record(self)
 
-
+@as_record
 class NetBenefitCurve(NamedTuple):
     """Net benefit as a function of the threshold (decision curve).
 
@@ -89,9 +86,6 @@ class NetBenefitCurve(NamedTuple):
     net_benefit: np.ndarray
     treat_all: np.ndarray
     treat_none: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def decision_calibration_error(

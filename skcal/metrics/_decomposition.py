@@ -31,6 +31,7 @@ from skcal._refinement import (
     list_clustered_vectors,
 )
 from skcal._tools._arrays import as_float64, list_slices, move_to, namespace
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergences
 from skcal.recalibration import AutoRecalibration
@@ -41,6 +42,7 @@ _MOST_PAIRED = 1024
 _LARGEST_ERROR = 2e-5
 
 
+@as_record
 class Decomposition(NamedTuple):
     """Mean loss, split into calibration error and sharpness gap.
 
@@ -59,6 +61,7 @@ class Decomposition(NamedTuple):
     sharpness_gap: float
 
 
+@as_record
 class CORPDecomposition(NamedTuple):
     """Mean score, split into miscalibration - discrimination + uncertainty.
 

@@ -13,6 +13,7 @@ from skcal._numerics.errors._interval import (
     best_interval_postprocessing,
     bound_interval_postprocessing,
 )
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._distance import NIL, SMALLEST_TOLERANCE, bracket_lower_distance
 from skcal.metrics._smooth_calibration import bracket_smooth_error
@@ -23,6 +24,7 @@ _MOST_DISTINCT = 10
 _MOST_INTERVALS = 2000
 
 
+@as_record
 class Bounds(NamedTuple):
     """Two numbers that a measure is proven to lie between.
 

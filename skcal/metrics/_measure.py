@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from skcal._estimates._traits import CellAnswer, Traits
+from skcal._tools._show_record import as_record
 
 
 def _describe_norm(**options):
     return Traits()
 
 
+@as_record
 class Measure(NamedTuple):
     """A calibration measure and its properties, as registered in MEASURES.
 

@@ -11,7 +11,7 @@ from skcal._input._predicted._response_rows import check_values, refuse_rows
 from skcal._input._validation import check_number, check_option, check_sample_weight
 from skcal._numerics.distributions._isotonic_functionals import regress_functional, score_functional
 from skcal._tools._arrays import read_numbers
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.metrics._decomposition import CORPDecomposition
 from skcal.metrics._predictive_scores import interval_score
@@ -19,6 +19,7 @@ from skcal.metrics._predictive_scores import interval_score
 _FUNCTIONALS = ("mean", "quantile", "expectile")
 
 
+@as_record
 class FunctionalCurve(NamedTuple):
     """Isotonic regression of targets on predictions.
 
@@ -33,9 +34,6 @@ class FunctionalCurve(NamedTuple):
 
     y_pred: np.ndarray
     y_recalibrated: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def corp_regression_decomposition(

@@ -15,12 +15,13 @@ from skcal._numerics.errors._risk_coverage import (
     integrate_selective_risk,
     rank_losses,
 )
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 
 _KINDS = ("selective", "excess", "generalized")
 
 
+@as_record
 class RiskCoverageCurve(NamedTuple):
     """Risk of the accepted rows as a function of coverage.
 
@@ -37,9 +38,6 @@ class RiskCoverageCurve(NamedTuple):
     thresholds: np.ndarray
     coverage: np.ndarray
     risk: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def risk_coverage_curve(

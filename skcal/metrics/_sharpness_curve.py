@@ -13,12 +13,13 @@ from skcal._input._validation import check_integer, check_number, check_option
 from skcal._numerics.curves._kernel_curve import SMALLEST_BANDWIDTH
 from skcal._numerics.errors._bregman import diverge_rows, mean_outcome
 from skcal._numerics.errors._sharpness_curve import sum_on_grid
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.metrics._bregman import BregmanDivergence, find_divergences
 from skcal.metrics._decomposition import choose_bandwidth, diverge_over_classes
 
 
+@as_record
 class CalibrationSharpnessCurve(NamedTuple):
     """Mean outcome, sharpness gap and density as functions of the prediction.
 
@@ -41,9 +42,6 @@ class CalibrationSharpnessCurve(NamedTuple):
     sharpness_gap: np.ndarray
     density: np.ndarray
     bandwidth: float
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def calibration_sharpness_curve(

@@ -20,11 +20,12 @@ from skcal._input._validation import check_integer, check_number
 from skcal._numerics.cells._cell_bounds import bound_fixed_point, bound_smoothed
 from skcal._numerics.errors._smooth import SMALLEST_BANDWIDTH
 from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._measure import Measure
 
 
+@as_record
 class SmoothECECurve(NamedTuple):
     """Smoothed reliability curve with its density and SmoothECE.
 
@@ -50,9 +51,6 @@ class SmoothECECurve(NamedTuple):
     density: np.ndarray
     bandwidth: float
     value: float
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def smooth_ece(

@@ -10,7 +10,7 @@ from skcal._estimates._traits import CellAnswer, Traits, take_averages
 from skcal._input._reduction import average_over_rows, reduce_to_samples
 from skcal._input._validation import check_option
 from skcal._numerics.errors._smooth_calibration import bracket_on_grid, find_witness, smooth_error
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._measure import Measure
 
@@ -28,6 +28,7 @@ _NIL = 1e-14
 _METHODS = ("auto", "exact", "grid")
 
 
+@as_record
 class SmoothCalibrationWitness(NamedTuple):
     """The weight function that attains the smooth calibration error.
 
@@ -41,9 +42,6 @@ class SmoothCalibrationWitness(NamedTuple):
 
     knots: np.ndarray
     values: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def smooth_calibration_error(

@@ -10,10 +10,11 @@ from skcal._input._reduction import REDUCTIONS, check_predictions
 from skcal._input._sample import CHUNK
 from skcal._input._validation import check_integer
 from skcal._tools._arrays import list_slices
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 
 
+@as_record
 class ReducedPredictions(NamedTuple):
     """Binary outcomes and their predicted probabilities, for any measure, test or diagram.
 
@@ -27,9 +28,6 @@ class ReducedPredictions(NamedTuple):
 
     outcomes: np.ndarray
     predictions: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def top_k_predictions(

@@ -29,7 +29,7 @@ from skcal._input._groups import read_groups, take_columns
 from skcal._input._validation import check_sample_weight, refuse_indicator
 from skcal._sources._bound_measure import bind_for_labels
 from skcal._tools._progress import read_progress
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.metrics import multicalibration_error
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
+@as_record
 class PooledScore(NamedTuple):
     """A calibration measure of cross-validated predictions.
 
@@ -55,9 +56,6 @@ class PooledScore(NamedTuple):
     pooled: float
     fold_mean: float
     folds: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def __str__(self) -> str:
         return (

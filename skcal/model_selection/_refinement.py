@@ -19,12 +19,13 @@ from skcal._refinement import (
     has_two_classes,
     read_vectors,
 )
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 
 LIBRARIES = ("lightgbm", "xgboost")
 
 
+@as_record
 class StagedRefinement(NamedTuple):
     """Losses at each stage of training, before and after recalibration.
 
@@ -41,9 +42,6 @@ class StagedRefinement(NamedTuple):
     best_stage: int
     refinements: np.ndarray
     losses: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def stop_by_refinement(

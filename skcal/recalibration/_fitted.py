@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._numerics.recalibration._venn_abers import VennAbersMap
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 
 
+@as_record
 class FittedPair(NamedTuple):
     """A classifier and the recalibrator of its scores.
 
@@ -23,6 +24,7 @@ class FittedPair(NamedTuple):
     recalibrator: Any
 
 
+@as_record
 class SigmoidMap(NamedTuple):
     """The fitted map of :class:`PlattScaling`, expit(slope * score + intercept).
 
@@ -38,6 +40,7 @@ class SigmoidMap(NamedTuple):
     intercept: float
 
 
+@as_record
 class BetaMap(NamedTuple):
     """The fitted map of :class:`BetaCalibration`, expit(a log p - b log(1 - p) + c).
 
@@ -56,6 +59,7 @@ class BetaMap(NamedTuple):
     c: float
 
 
+@as_record
 class SplineMap(NamedTuple):
     """The fitted map of :class:`SplineRecalibration`, from log-odds to log-odds.
 
@@ -73,10 +77,8 @@ class SplineMap(NamedTuple):
     coefficients: np.ndarray
     breakpoints: np.ndarray
 
-    def __repr__(self) -> str:
-        return show_record(self)
 
-
+@as_record
 class KernelMap(NamedTuple):
     """The fitted map of :class:`KernelRecalibration`, the smoothed mean outcome.
 
@@ -96,10 +98,8 @@ class KernelMap(NamedTuple):
     knots: np.ndarray
     values: np.ndarray
 
-    def __repr__(self) -> str:
-        return show_record(self)
 
-
+@as_record
 class BinMap(NamedTuple):
     """The fitted map of :class:`HistogramBinning`, a step function.
 
@@ -116,10 +116,8 @@ class BinMap(NamedTuple):
     edges: np.ndarray
     values: np.ndarray
 
-    def __repr__(self) -> str:
-        return show_record(self)
 
-
+@as_record
 class BinnedSigmoidMap(NamedTuple):
     """The fitted map of :class:`ScalingBinning`, a sigmoid that is rounded to its means in bins.
 
@@ -142,10 +140,8 @@ class BinnedSigmoidMap(NamedTuple):
     edges: np.ndarray
     values: np.ndarray
 
-    def __repr__(self) -> str:
-        return show_record(self)
 
-
+@as_record
 class QuadraticMap(NamedTuple):
     """The fitted map of :class:`QuadraticScaling`, of log-odds z.
 
@@ -167,6 +163,8 @@ class QuadraticMap(NamedTuple):
 
 
 # All of them, for what saves and loads.
+
+
 FITTED = (
     FittedPair,
     SigmoidMap,

@@ -9,7 +9,7 @@ import numpy as np
 from skcal._input._validation import check_number, check_unit_range, show_labels
 from skcal._numerics.shift._censoring import find_incidence, find_mean_gap
 from skcal._tools._arrays import read_numbers
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.shift._at_horizon import read_causes
 
@@ -17,6 +17,7 @@ from skcal.shift._at_horizon import read_causes
 _ROUNDING = 1e-6
 
 
+@as_record
 class AJCalibration(NamedTuple):
     """Result of `aj_calibration`: mean predicted and estimated risks over time.
 
@@ -36,9 +37,6 @@ class AJCalibration(NamedTuple):
     times: np.ndarray
     predicted: np.ndarray
     observed: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def aj_calibration(

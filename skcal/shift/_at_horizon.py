@@ -10,11 +10,12 @@ from skcal._input._censoring_weights import CensoringWeights
 from skcal._input._validation import check_integer, check_labels, check_number, show_labels
 from skcal._numerics.shift._censoring import find_followed
 from skcal._tools._arrays import read_numbers
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
 
 
+@as_record
 class HorizonOutcomes(NamedTuple):
     """Outcomes at a time horizon, with weights; see `at_horizon`.
 
@@ -29,9 +30,6 @@ class HorizonOutcomes(NamedTuple):
 
     y_true: np.ndarray
     sample_weight: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def at_horizon(

@@ -11,12 +11,13 @@ from skcal._numerics.errors._binned import count_bins
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue
 from skcal._numerics.shift._censoring import share_survival
 from skcal._tools._arrays import read_numbers
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._warnings import warn
 from skcal.shift._at_horizon import read_times
 
 
+@as_record
 class DCalibration(NamedTuple):
     """Result of `d_calibration`: predicted survival probabilities at the event times.
 
@@ -33,9 +34,6 @@ class DCalibration(NamedTuple):
     statistic: float
     pvalue: float
     shares: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def d_calibration(

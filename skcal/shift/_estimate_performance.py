@@ -29,7 +29,7 @@ from skcal._numerics.shift._performance import (
 from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
 from skcal._refinement import choose_recalibrator, cross_fit, list_vectors
 from skcal._tools._progress import read_progress
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference import GroupAudit, TestResult, calibration_test
 from skcal.monitoring import CalibrationMonitor
@@ -58,6 +58,7 @@ _LEVEL = 0.01
 _MOST_OUTSIDE, _MOST_ROWS_OUTSIDE = 0.01, 5
 
 
+@as_record
 class PerformanceEstimate(NamedTuple):
     """Estimated metric on unlabelled rows, or the reason not to trust it.
 
@@ -95,9 +96,6 @@ class PerformanceEstimate(NamedTuple):
     fit_test: TestResult
     check_test: TestResult | None
     shift_test: TestResult | None
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def estimate_performance(

@@ -23,7 +23,7 @@ from skcal._numerics.shift._prior_estimate import (
 )
 from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
 from skcal._refinement import choose_recalibrator, list_vectors
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.inference import TestResult
 from skcal.shift._new_rows import check_counts, read_new
@@ -36,6 +36,7 @@ _N_STEPS = 2
 _SMALLEST_DIFFERENCE = 1e-10
 
 
+@as_record
 class PriorEstimate(NamedTuple):
     """Estimated base rates of unlabelled rows.
 
@@ -62,9 +63,6 @@ class PriorEstimate(NamedTuple):
     high: np.ndarray
     change_test: TestResult
     fit_test: TestResult
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def estimate_prior(

@@ -8,11 +8,12 @@ import numpy as np
 
 from skcal._numerics.inference._classical_tests import divide_by_error, normal_pvalue
 from skcal._numerics.shift._censoring import expect_events
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.shift._d_calibration import read_survival
 
 
+@as_record
 class MartingaleTest(NamedTuple):
     """Result of `martingale_test`: observed and expected numbers of events.
 
@@ -33,9 +34,6 @@ class MartingaleTest(NamedTuple):
     pvalue: float
     observed: int
     expected: float
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
 
 def martingale_test(

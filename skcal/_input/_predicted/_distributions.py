@@ -16,7 +16,7 @@ from skcal._numerics.distributions._distribution_kernels import (
     Normals,
 )
 from skcal._tools._arrays import read_numbers
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 
 # A covariance may be asymmetric by this share of its largest entry: the rounding of float32.
 _ASYMMETRY = 1e-5
@@ -107,6 +107,7 @@ def _has_one_column(distribution):
     return isinstance(shape, tuple) and len(shape) == 2 and shape[1] == 1
 
 
+@as_record
 class MultivariateNormal(NamedTuple):
     """Multivariate normal distributions, one for each row.
 
@@ -124,10 +125,8 @@ class MultivariateNormal(NamedTuple):
     mean: ArrayLike
     cov: ArrayLike
 
-    def __repr__(self) -> str:
-        return show_record(self)
 
-
+@as_record
 class Mixture(NamedTuple):
     """Mixture distributions, one for each row, with components from one family.
 
@@ -145,9 +144,6 @@ class Mixture(NamedTuple):
 
     weights: ArrayLike
     components: Any
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def cdf(self, x: ArrayLike) -> np.ndarray:
         """Cumulative distribution function of every row.

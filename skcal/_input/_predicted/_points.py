@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skcal._tools._arrays import read_numbers
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 
 # Members of an ensemble that are sorted at a time.
 _BLOCK = 1 << 20
@@ -14,6 +14,7 @@ _BLOCK = 1 << 20
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
+@as_record
 class Ensemble(NamedTuple):
     """Predictive ensembles: a sample of possible target values for each row.
 
@@ -27,9 +28,6 @@ class Ensemble(NamedTuple):
     """
 
     members: ArrayLike
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def ppf(self, q: float) -> np.ndarray:
         """Quantile of the ensemble members of every row.
@@ -116,6 +114,7 @@ class Ensemble(NamedTuple):
         return np.nanstd(_read_matrix("members", self.members, missing=True), axis=1)
 
 
+@as_record
 class Quantiles(NamedTuple):
     """Predicted quantiles of each row, with their levels.
 
@@ -129,9 +128,6 @@ class Quantiles(NamedTuple):
 
     values: ArrayLike
     levels: ArrayLike
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def ppf(self, q: float) -> np.ndarray:
         """Predicted quantile of every row at one of the levels.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 
 # Scores this near each other, relative to their size, are tied: the last digits of a score
 # depend on how many rows a matrix product was asked for at once.
@@ -14,6 +14,7 @@ TIE_TOLERANCE = 1e-13
 _NONE = -1
 
 
+@as_record
 class VennAbersMap(NamedTuple):
     """Two non-decreasing step functions of the score, lower and upper probability.
 
@@ -25,9 +26,6 @@ class VennAbersMap(NamedTuple):
     is_upper: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-
-    def __repr__(self) -> str:
-        return show_record(self)
 
     def tabulate(self):
         """Lower and upper probability below the first knot, between the knots, and above."""
