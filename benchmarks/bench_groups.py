@@ -1,7 +1,7 @@
 """Repair of a model in groups: time, log loss, and groups in which it is still off.
 
 ``python benchmarks/bench_groups.py`` prints two tables in reStructuredText, of means of three
-draws. The first is of the flights in ``examples/data``, half of them to learn from and half to test
+draws. The first is of the flights in ``examples/repair/data``, half of them to learn from and half to test
 on. The second is of 40,000 simulated rows with ten columns, and as many to test on. MCGrad is
 compared where it is installed (``pip install mcgrad==0.1.5``), and named as absent elsewhere.
 
@@ -38,7 +38,7 @@ try:
 except ImportError:
     MCGrad = None
 
-FLIGHTS = Path(__file__).parents[1] / "examples" / "data" / "flights.csv.gz"
+FLIGHTS = Path(__file__).parents[1] / "examples" / "repair" / "data" / "flights.csv.gz"
 GROUPS = ["carrier", "origin", "dest", "month", "hour"]
 READ = ["month", "hour", "distance"]
 N_DRAWS = 3

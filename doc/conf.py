@@ -28,6 +28,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -42,6 +43,11 @@ extlinks = {"doi": ("https://doi.org/%s", "doi:%s")}
 autosummary_ignore_module_all = False
 sections = (Path(__file__).parent / "api" / "sections.toml").read_text(encoding="utf-8")
 autosummary_context = {"api_sections": tomllib.loads(sections)}
+# Pages of displays open with a program and its picture.
+plot_include_source = True
+plot_html_show_source_link = plot_html_show_formats = False
+plot_formats = [("png", 144)]
+plot_rcparams = {"savefig.bbox": "tight"}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
@@ -66,6 +72,9 @@ nitpick_ignore_regex = [
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    "subsection_order": [
+        f"../examples/{group}" for group in ("start", "measure", "repair", "beyond", "papers")
+    ],
     "ignore_pattern": r"larger_than_memory\.py",  # takes minutes
     "backreferences_dir": "auto_examples/backreferences",
     "doc_module": ("skcal",),
@@ -110,6 +119,12 @@ if "Source" in urls:
     html_theme_options["github_url"] = urls["Source"]
 
 
+def _fill_in(app, docname, source):
+    """Write the tables of the API's index, which come from sections.toml."""
+    if docname == "api/index":
+        source[0] = app.builder.templates.render_string(source[0], autosummary_context)
+
+
 def _leave_out(app, what, name, obj, skip, options):
     """Leave out what scikit-learn documents, and fields of records: those are their attributes."""
     module = getattr(getattr(obj, "fget", obj), "__module__", None) or ""
@@ -117,5 +132,6 @@ def _leave_out(app, what, name, obj, skip, options):
 
 
 def setup(app):
-    """Choose the methods on the pages of classes."""
+    """Fill in the API's index, and choose the methods on the pages of classes."""
+    app.connect("source-read", _fill_in)
     app.connect("autodoc-skip-member", _leave_out)

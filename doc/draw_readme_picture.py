@@ -1,6 +1,6 @@
 """Draw the picture of the README: ``python doc/draw_readme_picture.py``.
 
-It is the diagram of ``examples/plot_quickstart.py``, small enough to be kept with the sources.
+It is the diagram of ``examples/start/plot_quickstart.py``, small enough to be kept with the sources.
 """
 
 import os
@@ -23,7 +23,7 @@ def draw():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            runpy.run_path(str(ROOT / "examples" / "plot_quickstart.py"))
+            runpy.run_path(str(ROOT / "examples" / "start" / "plot_quickstart.py"))
             with Image.open("quickstart.png") as picture:
                 small = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
         finally:

@@ -3,11 +3,13 @@
 import ast
 import inspect
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 
 import skcal
@@ -45,12 +47,40 @@ def test_all_names_what_is_public(room):
     assert room.__doc__.partition("\n")[0].endswith(".")
 
 
+API = Path(__file__).parents[1] / "doc" / "api"
+SECTIONS = tomllib.loads((API / "sections.toml").read_text(encoding="utf-8"))
+
+
 def test_the_api_pages_have_every_name_once():
-    pages = Path(__file__).parents[1] / "doc" / "api"
-    text = (pages / "sections.toml").read_text(encoding="utf-8")
-    for room, sections in tomllib.loads(text).items():
+    assert set(SECTIONS) == set(ROOMS)
+    for room, sections in SECTIONS.items():
         names = [name for section in sections.values() for name in section]
         assert sorted(names) == sorted(ROOMS[room].__all__), room
+
+
+def test_the_api_index_has_every_section_but_those_of_records():
+    index = (API / "index.rst").read_text(encoding="utf-8")
+    shown = re.findall(r'^\{\{ table\("(.+)", "(.+)"\) \}\}$', index, re.MULTILINE)
+    expected = [
+        (room, heading)
+        for room, sections in SECTIONS.items()
+        for heading in sections
+        if not re.match(r"What \w+ (take|return|hold)", heading)
+    ]
+    assert sorted(shown) == sorted(expected)
+
+
+def test_the_page_of_every_display_has_a_picture():
+    """Programs as users would write them: they run, and draw one figure each."""
+    displays = {name for name in ROOMS["diagrams"].__all__ if name.endswith("Display")}
+    programs = sorted((API / "pictures").glob("*.py"))
+    assert {path.stem for path in programs} == displays
+    for path in programs:
+        assert f"{path.stem}.from_" in path.read_text(encoding="utf-8")
+        plt.close("all")
+        runpy.run_path(str(path))
+        assert len(plt.get_fignums()) == 1
+    plt.close("all")
 
 
 def test_public_objects_are_our_own_and_name_arguments_after_the_data():

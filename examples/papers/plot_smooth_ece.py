@@ -5,7 +5,7 @@ SmoothECE: the figures and the theorems
 Błasiok and Nakkiran, "Smooth ECE: principled reliability diagrams via kernel smoothing" (ICLR 2024,
 :doi:`10.48550/arXiv.2309.12236`): Figures 1, 2 and 6, the numbers behind Figures 3 to 5, and what
 the theorems say, in pictures. Figures 3 to 5 themselves are drawn by
-:ref:`sphx_glr_auto_examples_plot_smooth_reliability.py`.
+:ref:`sphx_glr_auto_examples_start_plot_smooth_reliability.py`.
 
 Figures 1 and 6 are made from the very samples of the paper, which anybody can draw again. The data
 of Figures 3 to 5 are public, but not part of this package: without an argument they are stand-ins

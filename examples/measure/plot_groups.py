@@ -18,6 +18,8 @@ from sklearn.model_selection import train_test_split
 from skcal.diagrams import GroupAuditDisplay, ReliabilityDisplay
 from skcal.inference import audit_groups
 
+# sphinx_gallery_thumbnail_number = 2
+
 # Simulated: the true risk depends on income, on age, and on the job in one region.
 rng = np.random.default_rng(0)
 n = 20_000

@@ -25,6 +25,8 @@ from skcal.inference import audit_groups
 from skcal.metrics import smooth_ece
 from skcal.recalibration import MulticalibratedClassifierCV, RecalibratedClassifierCV
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The rows are 40,000 flights, drawn at random from all that left Newark (EWR), John F. Kennedy
 # (JFK) and La Guardia (LGA) in 2013. Late are those that arrived more than 15 minutes after

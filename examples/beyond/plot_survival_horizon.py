@@ -17,6 +17,8 @@ from skcal.metrics import integrated_calibration_index
 from skcal.recalibration import SplineRecalibration
 from skcal.shift import aj_calibration, at_horizon, d_calibration
 
+# sphinx_gallery_thumbnail_number = 2
+
 # Simulated: patients with three features leave after some years, many of them before the event. The
 # risk grows with time.
 rng = np.random.default_rng(0)

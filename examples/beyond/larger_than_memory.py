@@ -6,7 +6,7 @@ By default 10^8 predictions are drawn, a million at a time, and summarized. As c
 eight-byte numbers they would take 1.6 GB, and several times as much to sort. Give another number
 of rows as an argument::
 
-    python examples/larger_than_memory.py 1e9
+    python examples/beyond/larger_than_memory.py 1e9
 """
 
 import sys
