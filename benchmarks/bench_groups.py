@@ -1,9 +1,9 @@
 """Repair of a model in groups: time, log loss, and groups in which it is still off.
 
 ``python benchmarks/bench_groups.py`` prints two tables in reStructuredText, of means of three
-draws. The first is of the flights in ``examples/repair/data``, half of them to learn from and half to test
-on. The second is of 40,000 simulated rows with ten columns, and as many to test on. MCGrad is
-compared where it is installed (``pip install mcgrad==0.1.5``), and named as absent elsewhere.
+draws. The first is of the flights in ``examples/repair/data``, half of them to learn from and half
+to test on. The second is of 40,000 simulated rows with ten columns, and as many to test on. MCGrad
+is compared where it is installed (``pip install mcgrad==0.1.5``), and named as absent elsewhere.
 
 Times are CPU times of all that is fitted: the classifier on five folds and on all rows, and what
 corrects its out-of-fold probabilities, the same ones for all.

@@ -1,6 +1,6 @@
 """Draw the picture of the README: ``python doc/draw_readme_picture.py``.
 
-It is the diagram of ``examples/start/plot_quickstart.py``, small enough to be kept with the sources.
+It is that of ``examples/start/plot_quickstart.py``, small enough to be kept with the sources.
 """
 
 import os
