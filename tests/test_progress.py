@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from skcal._tools._progress import count_steps
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay
 from skcal.inference import recalibration_gain, t_cal_test
 from skcal.metrics import adversarial_group_calibration
@@ -122,7 +123,22 @@ def test_tqdm(monkeypatch, capfd):
                 call(progress=True)
     pytest.importorskip("tqdm")
     assert_same(audit(progress=True), audit())
-    assert "2/2" in capfd.readouterr().err
+    assert "150/150" in capfd.readouterr().err  # draws, which are two blocks
+
+
+def test_steps_are_counted_when_their_task_is_done():
+    """A bar shows one step less than it has yielded."""
+    yielded, shown = [], []
+
+    def watch(steps):
+        for step in steps:
+            yielded.append(step)
+            yield step
+
+    for task in count_steps(watch, "ab", [3, 2]):
+        shown.append((task, len(yielded) - 1))
+    assert shown == [("a", 0), ("b", 3)]
+    assert yielded == [0, 1, 2, 3, 4]
 
 
 class Recorder:

@@ -1,7 +1,9 @@
 """Progress of long work, where a caller asks for it: bars, and callbacks of scikit-learn."""
 
+from collections import deque
 from collections.abc import Callable
 from functools import wraps
+from itertools import islice
 from typing import Any, TypeVar
 
 try:
@@ -48,6 +50,15 @@ def read_progress(progress):
             "progress=True needs tqdm: pip install skcal[progress], or pass a function as progress."
         ) from error
     return tqdm
+
+
+def count_steps(show, tasks, sizes):
+    """Yield tasks; the bar counts the steps that each of them takes, such as draws of a block."""
+    steps = iter(show(range(sum(sizes))))
+    next(steps, None)  # which starts the bar
+    for task, size in zip(tasks, sizes, strict=True):
+        yield task
+        deque(islice(steps, size), maxlen=0)
 
 
 def _show_nothing(items):

@@ -106,7 +106,7 @@ def confidence_interval(
         Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
         not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of resamples of the bootstrap: True for a tqdm bar (tqdm must be
+        A progress bar over resamples of the bootstrap: True for a tqdm bar (tqdm must be
         installed), or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the halves or resamples.
@@ -287,7 +287,7 @@ def confidence_interval_from_summary(
         Number of parallel jobs of joblib for the bootstrap, by default threads. The answer does
         not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of resamples of the bootstrap: True for a tqdm bar (tqdm must be
+        A progress bar over resamples of the bootstrap: True for a tqdm bar (tqdm must be
         installed), or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the halves or resamples.

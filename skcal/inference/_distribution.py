@@ -56,7 +56,7 @@ def distribution_calibration_test(
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        A progress bar over draws: True for a tqdm bar (tqdm must be installed), or a
         function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of the draws.

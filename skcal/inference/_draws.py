@@ -1,10 +1,12 @@
 """Values that are drawn at random, in blocks with seeds of their own."""
 
+from functools import partial
+
 import numpy as np
 
 from skcal._input._validation import check_integer, check_rng
 from skcal._tools._parallel import run_parallel
-from skcal._tools._progress import read_progress
+from skcal._tools._progress import count_steps, read_progress
 
 # Draws that share a seed and a job.
 BLOCK = 128
@@ -42,7 +44,7 @@ class Draws:
         return run_parallel(
             [(_run_block, *task, seed) for task, seed in zip(tasks, seeds, strict=True)],
             self._n_jobs,
-            self._show,
+            partial(count_steps, self._show, sizes=[size for _, size in tasks]),
         )
 
 

@@ -140,7 +140,7 @@ def required_samples(
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of studies, for each number of rows that is tried: True for a
+        A progress bar over studies, for each number of rows that is tried: True for a
         tqdm bar (tqdm must be installed), or a function that takes an iterable and returns one,
         such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None

@@ -12,7 +12,7 @@ from skcal._input._independent_rows import list_weights, reduce_to_labelled_samp
 from skcal._input._validation import check_integer, check_rng
 from skcal._numerics.inference._dyadic import DyadicErrors
 from skcal._numerics.inference._monte_carlo import find_smallest_pvalue
-from skcal._tools._progress import read_progress
+from skcal._tools._progress import count_steps, read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._test_result import TestResult
 
@@ -59,7 +59,7 @@ def t_cal_test(
     n_resamples : int, default=999
         Number of draws of outcomes from the predictions, at most 2^24.
     progress : bool or callable, default=None
-        A progress bar over blocks of draws: True for a tqdm bar (tqdm must be installed), or a
+        A progress bar over draws: True for a tqdm bar (tqdm must be installed), or a
         function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the draws.
@@ -145,7 +145,8 @@ def t_cal_test(
     order = np.lexsort((weights, sample.predictions))  # the draws do not depend on the rows' order
     errors = DyadicErrors(sample.predictions[order], weights[order])
     observed = errors.evaluate(sample.outcomes[None, order] > 0)
-    values = np.concatenate([observed, errors.draw(n_resamples, rng, show)])
+    drawn = errors.draw(n_resamples, rng, lambda sizes: count_steps(show, sizes, sizes))
+    values = np.concatenate([observed, drawn])
     pvalue, scale, smallest = find_smallest_pvalue(values.T)
     if (sample.predictions == 1 - sample.outcomes).any():  # no draw has such a label
         smallest[0] = pvalue = 1 / (n_resamples + 1)
