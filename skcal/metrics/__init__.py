@@ -108,7 +108,7 @@ from skcal.metrics._squared_kernel import (
 )
 from skcal.metrics._top_k import ReducedPredictions, top_k_predictions
 
-# Each row is defined at the end of its measure's file.
+#: Every measure by its name; each row is defined at the end of the file of its measure.
 MEASURES = {
     row.name: row
     for row in (

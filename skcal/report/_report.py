@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationReport:
-    """Result of :func:`calibration_report`, or of :meth:`CalibrationReport.from_estimator`.
+    """Result of :func:`~skcal.report.calibration_report`, or of ``from_estimator`` of this class.
 
     ``print(report)`` shows it as text, a notebook as HTML.
 
