@@ -19,7 +19,7 @@ version = release = skcal.__version__
 pyproject = (Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8")
 urls = tomllib.loads(pyproject)["project"].get("urls", {})
 
-sys.path.insert(0, str(Path(__file__).parent))  # for gallery_warnings.py
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order.py and gallery_warnings.py
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -75,6 +75,7 @@ sphinx_gallery_conf = {
     "subsection_order": [
         f"../examples/{group}" for group in ("start", "measure", "repair", "beyond", "papers")
     ],
+    "within_subsection_order": "gallery_order.QuickstartFirst",
     "ignore_pattern": r"larger_than_memory\.py",  # takes minutes
     "backreferences_dir": "auto_examples/backreferences",
     "doc_module": ("skcal",),
