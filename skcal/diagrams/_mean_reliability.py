@@ -13,12 +13,13 @@ from skcal._input._validation import check_confidence_level, check_number, check
 from skcal._numerics.cells._merging import count_effectively
 from skcal._numerics.curves._mean_curve import average_values, choose_bandwidth, smooth_means
 from skcal._numerics.distributions._isotonic_functionals import regress_functional
-from skcal._tools._show_record import show_record
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import open_figure
 from skcal.diagrams._legend import Term, check_lengths, label_curves, list_names
+from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
 from skcal.diagrams._value_axes import draw_value_diagonal, finish_values
@@ -41,6 +42,7 @@ _ROOM = 0.25
 _MARK = 0.015
 
 
+@as_record
 class MeanReliabilityCurve(NamedTuple):
     """Curve of a :class:`MeanReliabilityDisplay`.
 
@@ -75,11 +77,8 @@ class MeanReliabilityCurve(NamedTuple):
     residual: float
     n_samples: int | float
 
-    def __repr__(self) -> str:
-        return show_record(self)
 
-
-class MeanReliabilityDisplay:
+class MeanReliabilityDisplay(ShownInNotebooks):
     r"""Reliability diagram of predicted means: counts, amounts, or any real target.
 
     For a predicted mean, the curve tells the mean of the targets. On the diagonal predictions are
