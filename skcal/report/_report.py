@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
+# Parts of a report that a bar counts: measures, the verdict, recalibration, and what is left.
+_N_PARTS = 4
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationReport:
     """Result of :func:`~skcal.report.calibration_report`, or of ``from_estimator`` of this class.
@@ -163,8 +167,8 @@ class CalibrationReport:
         n_jobs : int, default=None
             Number of parallel jobs of joblib, by default threads.
         progress : bool or callable, default=None
-            A progress bar over the models: True for a tqdm bar (tqdm must be installed), or a
-            function that takes an iterable and returns one, such as ``tqdm.tqdm``.
+            A progress bar over four parts of each model: True for a tqdm bar (tqdm must be
+            installed), or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
         random_state : int, RandomState, Generator or None, default=None
             Source of draws, halves and folds.
 
@@ -343,8 +347,8 @@ def calibration_report(
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over the models: True for a tqdm bar (tqdm must be installed), or a
-        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over four parts of each model: True for a tqdm bar (tqdm must be installed),
+        or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of draws, halves and folds. All models get the same.
 
@@ -543,13 +547,16 @@ def calibration_report(
         "random_state": options["seed"],
     }
     models = {}
-    for name in show(list(problems)):
-        model = _report_model(problems[name], **options)
+    parts = iter(show(range(len(problems) * _N_PARTS)))
+    next(parts)  # which starts the bar
+    for name in problems:
+        model = _report_model(problems[name], parts, **options)
         if clinical:
             model = model._replace(clinical=describe_clinical(problems[name], **chosen))
         if groups is not None:
             proba = list_models(y_proba)[name]
             model = _add_audit(model, audit_groups(y_true, proba, groups, **rules))
+        next(parts, None)
         models[name] = model
     comparison = None
     if len(models) > 1:
@@ -576,14 +583,17 @@ def _draw_seed(random_state):
     return int(check_rng(random_state).integers(1 << 31))
 
 
-def _report_model(problem, *, scale, tolerance, **options):
+def _report_model(problem, parts, *, scale, tolerance, **options):
     confidence_level, sample = options["confidence_level"], describe_sample(problem)
     measures, smooth = describe_measures(problem, scale=scale, **options)
+    next(parts)
     binned = measures["expected_calibration_error"]
     errors = {"smooth": smooth, "binned": (binned.estimate, binned.null_mean)}
     verdict, facts = judge_rows(problem, sample, tolerance=tolerance, **errors, **options)
     evidence, error = facts["evidence"], facts["evidence"].error
+    next(parts)
     recalibration = describe_recalibration(problem, confidence_level=confidence_level)
+    next(parts)
     return ModelReport(
         verdict=verdict,
         sentence=write_sentence(verdict, facts),
