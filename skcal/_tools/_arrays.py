@@ -334,9 +334,12 @@ def as_index(array):
     return xp.astype(array, xp.int64, copy=False)
 
 
-def list_slices(array, size):
-    """Slices that cut the rows of an array into pieces of `size`, larger ones for a GPU."""
-    n_rows = array.shape[0]
+def list_slices(array, size, n_rows=None):
+    """Slices that cut the rows of an array into pieces of `size`, larger ones for a GPU.
+
+    `n_rows` is the number of rows where some of the array's are left out.
+    """
+    n_rows = array.shape[0] if n_rows is None else n_rows
     if not is_numpy(array) and array.__dlpack_device__()[0] != _CPU:
         size = max(size, _DEVICE_ROWS)
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

@@ -55,10 +55,15 @@ def recalibrate(fitted, columns):
     formula = _FORMULAS.get(type(fitted))
     if formula is None:
         raise ValueError(_explain(fitted))
-    proba = _answer(formula, fitted, _read_columns(fitted, columns))
+    scores = _read_columns(fitted, columns)
+    proba = _answer(formula, fitted, scores)
     if fitted._gives_hard_probabilities:
         return proba
-    return clip(proba, columns.graph.smallest, columns.graph.largest)
+    inside = clip(proba, columns.graph.smallest, columns.graph.largest)
+    if fitted.input == "proba" or not fitted._reads_blocks:
+        return inside
+    possible = where(scores > -np.inf, 1.0, 0.0)  # impossible classes keep the probability 0
+    return where(possible > 0.5, where(possible.sum() > 1.5, inside, 1.0), 0.0)
 
 
 def _answer(formula, fitted, scores):
@@ -110,7 +115,8 @@ def _read_columns(fitted, columns):
     top = x.max()
     low = top - depth
     # The depth is lost beside scores that are far larger: there the largest becomes 0.
-    return where(low < top, maximum(x, low), maximum(x - top, -depth))
+    raised = where(low < top, maximum(x, low), maximum(x - top, -depth))
+    return where(x > -np.inf, raised, x) if fitted._reads_blocks else raised
 
 
 def _find_probabilities(fitted, scores):

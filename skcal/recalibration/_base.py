@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from skcal._input._validation import (
     refuse_indicator,
     show_labels,
 )
+from skcal._numerics.recalibration._row_blocks import RowBlocks, floor_logits
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
 from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._tools._arrays import (
@@ -48,11 +50,14 @@ from skcal.recalibration._class_scores import (
     check_scores,
     clip_half,
     find_depth,
-    floor_logits,
+    find_float_type,
+    keep_impossible,
     level_columns,
     list_parts,
     name_columns,
+    read_blocks,
     refuse_other_dimensions,
+    refuse_ruled_out,
     restrict_scores,
     share_among_seen,
 )
@@ -98,7 +103,9 @@ class BaseRecalibrator(
     it gets them part by part. ``_is_monotone = True`` promises that maps of
     one class do not decrease, or that the order of the classes is kept in every row.
     ``_is_for_other_rows = True`` says that probabilities are meant for rows of another population,
-    so that those of the fitted rows may well become worse. With
+    so that those of the fitted rows may well become worse.
+    ``_reads_blocks = True`` says that ``_fit`` takes logits as RowBlocks, which read a few rows at
+    a time, and that those of impossible classes may be -inf. With
     ``_is_on_device`` both methods get arrays of any library under scikit-learn's
     ``array_api_dispatch``; otherwise X must then be read by NumPy.
 
@@ -155,6 +162,7 @@ class BaseRecalibrator(
     feature_names_in_: np.ndarray
     _gives_hard_probabilities = False
     _is_on_device = False
+    _reads_blocks = False
     _learns_classes_apart = True
     _is_monotone = False
     _is_for_other_rows = False
@@ -236,12 +244,15 @@ class BaseRecalibrator(
         columns, device, answer = self._read_columns(X)
         if not (self._maps_rows_apart and is_numpy(columns)):
             return move(self._map_columns(columns, device), answer)
-        proba = np.empty((len(columns), len(self.classes_)), columns.dtype)
+        proba = np.empty((len(columns), len(self.classes_)), find_float_type(columns))
 
         def map_part(rows):
             proba[rows] = self._map_columns(columns[rows], device)
 
-        parts = list_parts(columns, self._fewest_rows)
+        if self._in_blocks():
+            parts = RowBlocks(columns).list_slices()
+        else:
+            parts = list_parts(columns, self._fewest_rows)
         tasks = [(map_part, rows) for rows in parts]
         run_parallel(tasks, self.n_jobs if len(tasks) > 1 else 1, require="sharedmem")
         return move(proba, answer)
@@ -334,10 +345,9 @@ class BaseRecalibrator(
         columns = list_column_names(X)
         X, y, sample_weight, device = read_scores(X, y, sample_weight, on_device=self._is_on_device)
         xp = device.xp
-        options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
         refuse_other_dimensions(X)
         refuse_indicator(y, "fit one for each label, on its probabilities and y[:, k]")
-        X, y = validate_data(self, clip_half(X, self.input), y, **options)
+        X, y = validate_data(self, clip_half(X, self.input), y, **self._list_types(xp))
         y = check_target("y", read_labels("y", y, device))
         if kind_of(y) == "f":
             check_classification_targets(y)
@@ -348,15 +358,23 @@ class BaseRecalibrator(
         self.classes_ = labels[self._order]
         self._depth = np.inf
         codes = move(search_sorted(self.classes_, y), device)
-        check_scores(X, xp, self.input)
-        scores = arrange_scores(X, move(self._order, device), xp, self.input)
+        check_scores(X, xp, self.input, self._in_blocks())
+        order = move(self._order, device)
+        # A weight of zero equals absence.
+        present = True if sample_weight is None else sample_weight > 0
+        if self._in_blocks():
+            refuse_ruled_out(X, xp.take(order, codes), present, labels, xp)
+            scores = read_blocks(X, order, xp)
+        else:
+            scores = arrange_scores(X, order, xp, self.input)
         if sample_weight is not None:
-            present = sample_weight > 0  # a weight of zero equals absence
-            scores, codes = scores[present], codes[present]
+            scores = scores.take_rows(present) if self._in_blocks() else scores[present]
+            codes = codes[present]
             sample_weight = count_as_rows(as_float64(sample_weight[present]))
         if self.input == "logits":
             self._depth = self._learn_depth(scores, codes, sample_weight, xp)
-            scores = floor_logits(scores, self._depth, xp)
+            floor = scores.floor if self._in_blocks() else partial(floor_logits, scores, xp=xp)
+            scores = floor(self._depth)
         else:
             scores = level_columns(scores, xp)
         # Of one column the other one is computed exactly.
@@ -371,7 +389,7 @@ class BaseRecalibrator(
         if len(seen) < len(self.classes_) and self._if_unseen in ("keep", "share"):
             logits = restrict_scores(logits, seen, "logits")
             codes = self._restrict_codes(codes, seen)
-            depth = max(depth, self._find_depth(logits, codes, sample_weight, xp))
+            depth = max(depth, self._find_depth(logits, codes, sample_weight, xp, depth))
         return depth
 
     def _fit_present(self, scores, codes, sample_weight, resolution):
@@ -421,8 +439,11 @@ class BaseRecalibrator(
     def _recalibrate(self, scores):
         """Probabilities of shape (n_samples, n_classes)."""
 
-    def _find_depth(self, logits, codes, sample_weight, xp):
-        """How far logits may lie below the largest of their row and still matter."""
+    def _find_depth(self, logits, codes, sample_weight, xp, guess=None):
+        """How far logits may lie below the largest of their row and still matter.
+
+        `guess` is what was found with the logits of other classes as well.
+        """
         return find_depth(logits, codes, sample_weight, xp)
 
     def _learn_floor(self, scores, resolution):
@@ -440,12 +461,19 @@ class BaseRecalibrator(
         columns, answer = list_column_names(X), find_device(X) or NUMPY
         X, _, _, device = read_scores(X, on_device=self._is_on_device)
         xp = device.xp
-        options = {"dtype": [xp.float64, xp.float32], "ensure_all_finite": False}
         refuse_other_dimensions(X)
-        X = validate_data(self, clip_half(X, self.input), reset=False, **options)
+        X = validate_data(self, clip_half(X, self.input), reset=False, **self._list_types(xp))
         check_column_order("X", columns, self.classes_[np.argsort(self._order)], None)
-        check_scores(X, xp, self.input)
+        check_scores(X, xp, self.input, self._in_blocks())
         return X, device, answer
+
+    def _in_blocks(self):
+        return self._reads_blocks and self.input == "logits"
+
+    def _list_types(self, xp):
+        """What scikit-learn is to make of X: logits of float16 are read a few rows at a time."""
+        half = [np.float16] if self.input == "logits" and xp is np else []
+        return {"dtype": [xp.float64, xp.float32, *half], "ensure_all_finite": False}
 
     def _arrange_columns(self, X, device):
         """Scores as `_recalibrate` gets them."""
@@ -454,13 +482,15 @@ class BaseRecalibrator(
 
     def _map_columns(self, X, device):
         """Probabilities of checked rows, of their float type."""
-        proba = self._answer(self._arrange_columns(X, device))
+        scores = self._arrange_columns(X, device)
+        proba = self._answer(scores)
         if proba.shape != (X.shape[0], len(self.classes_)):
             raise ValueError(
                 f"{type(self).__name__}._recalibrate must return an array of shape "
                 f"{(X.shape[0], len(self.classes_))}; got {proba.shape}."
             )
-        return self._finish(proba, X.dtype)
+        proba = self._finish(proba, find_float_type(X))
+        return keep_impossible(proba, scores, device.xp) if self._in_blocks() else proba
 
     def _answer(self, scores):
         """What `_recalibrate` says, of the classes that it knows."""

@@ -12,10 +12,12 @@ from skcal._input._validation import (
     explain_images,
     show_labels,
 )
+from skcal._numerics.recalibration._row_blocks import RowBlocks
 from skcal._numerics.recalibration._temperature import (
     MANY_CLASSES,
     find_median,
     fit_temperature,
+    pick_true,
 )
 from skcal._tools._arrays import find_span, is_numpy, list_slices, move_to, namespace
 
@@ -86,21 +88,35 @@ def clip_half(X, kind):
     return clip_rounding(X) if is_half else X
 
 
-def check_scores(X, xp, kind):
-    """Raise a NotClassScoresError unless X holds finite scores of the kind "proba" or "logits"."""
-    if all(_are_scores(X[rows, ...], xp, kind) for rows in list_parts(X)):
+def check_scores(X, xp, kind, impossible=False):
+    """Raise a NotClassScoresError unless X holds finite scores of the kind "proba" or "logits".
+
+    With `impossible` logits of some classes of a row may be -inf.
+    """
+    parts = RowBlocks(X).list_slices() if kind == "logits" else list_parts(X)
+    if all(_are_scores(X[rows, ...], xp, kind, impossible) for rows in parts):
         return
-    if not xp.all(xp.isfinite(X)):  # row by row it would take several times as long
-        row = _find_first(~xp.all(xp.isfinite(X), axis=1), xp)
-        value = next(v for v in _list_row(X, row) if not np.isfinite(v))
+    finite = xp.isfinite(X) | (impossible & (X == -np.inf))
+    if not xp.all(finite):  # row by row it would take several times as long
+        row = _find_first(~xp.all(finite, axis=1), xp)
+        value = next(v for v in _list_row(X, row) if not (np.isfinite(v) or impossible and v < 0))
         hint = ""
         if kind == "logits" and value == -np.inf:
-            hint = " For classes that are impossible pass numpy.maximum(X, -1e9)."
+            hint = (
+                " For classes that are impossible pass numpy.maximum(X, -1e9), or take "
+                "TemperatureScaling."
+            )
         raise NotClassScoresError(
             f"X must be finite; Input X contains NaN or infinity: row {row} has {value}.{hint}"
         )
     if kind == "logits":
-        low, high = map(float, find_span(X))
+        is_out = _have_no_class(X, xp)
+        if impossible and xp.any(is_out):
+            raise NotClassScoresError(
+                "X must have a logit above -inf in every row, as some class comes true; row "
+                f"{_find_first(is_out, xp)} has none."
+            )
+        low, high = _find_finite_span(X, xp)
         raise NotClassScoresError(
             f"X must hold logits between -{LARGEST_LOGIT:g} and {LARGEST_LOGIT:g}; got "
             f"values from {low:.7g} to {high:.7g}."
@@ -120,14 +136,31 @@ def check_scores(X, xp, kind):
     )
 
 
-def _are_scores(X, xp, kind):
+def _are_scores(X, xp, kind, impossible):
     """Whether all rows are fine; NaN never is."""
+    if kind == "logits":
+        X = xp.astype(X, xp.float64, copy=False)  # NumPy finds the least of float16 slowly
     low, high = map(float, find_span(X))
     if kind == "logits":
+        if impossible and low == -np.inf:
+            if xp.any(_have_no_class(X, xp)):
+                return False
+            low, high = _find_finite_span(X, xp)
         return low >= -LARGEST_LOGIT and high <= LARGEST_LOGIT
     # A softmax in float32 misses [0, 1] by its rounding.
     in_range = low >= -RANGE_TOLERANCE and high <= 1 + RANGE_TOLERANCE
     return in_range and not xp.any(_miss_one(X, xp))
+
+
+def _have_no_class(X, xp):
+    """Whether all classes of a row are impossible; with a single column the first one never is."""
+    if X.shape[1] == 1:
+        return xp.zeros_like(X[:, 0], dtype=xp.bool)
+    return xp.max(X, axis=1) == -np.inf
+
+
+def _find_finite_span(X, xp):
+    return map(float, find_span(xp.where(X == -np.inf, xp.zeros_like(X), X)))
 
 
 def _miss_one(X, xp):
@@ -143,6 +176,49 @@ def _find_first(flags, xp):
 
 def _list_row(X, row):
     return [float(X[row, column]) for column in range(X.shape[1])]
+
+
+def read_blocks(X, order, xp):
+    """Logits as `arrange_scores` has them, to be read a few rows at a time."""
+    if X.shape[1] == 1:
+        return RowBlocks(arrange_scores(X, order, xp, "logits"))
+    in_order = bool(xp.all(order[1:] > order[:-1]))
+    return RowBlocks(X, columns=None if in_order else order)
+
+
+def refuse_ruled_out(X, columns, is_present, labels, xp):
+    """Raise a NotClassScoresError where the logit of the true class is -inf.
+
+    `columns` has the column of the true class of each row, `is_present` which rows count, and
+    `labels` the label of each column.
+    """
+    if X.shape[1] == 1:  # the logit of the first class is 0
+        true = xp.where(columns == 1, X[:, 0], xp.zeros_like(X[:, 0]))
+    else:
+        true = pick_true(X, columns, xp)
+    is_bad = (true == -np.inf) & is_present
+    if xp.any(is_bad):
+        row = _find_first(is_bad, xp)
+        label = labels[int(columns[row])]
+        raise NotClassScoresError(
+            "X must have a logit above -inf for the true class, as no temperature makes up for "
+            f"an impossible one; row {row} of X has -inf for {label.item()!r}, its label in y."
+        )
+
+
+def find_float_type(X):
+    """The float type of answers to logits or probabilities in X."""
+    return np.dtype(np.float64) if is_numpy(X) and X.dtype == np.float16 else X.dtype
+
+
+def keep_impossible(proba, scores, xp):
+    """Probabilities that are 0 where the logit is -inf, and 1 where no other class is possible."""
+    possible = scores > -np.inf
+    if xp.all(possible):
+        return proba
+    n_possible = xp.sum(xp.astype(possible, xp.int64), axis=1, keepdims=True)
+    proba = xp.where(n_possible == 1, xp.ones_like(proba), proba)
+    return xp.where(possible, proba, xp.zeros_like(proba))
 
 
 def arrange_scores(X, order, xp, kind):
@@ -199,20 +275,10 @@ def find_depth(logits, codes, sample_weight, xp):
     return LOGIT_DEPTH * max(temperature, unit)
 
 
-def floor_logits(scores, depth, xp):
-    """Logits that are nowhere further than `depth` below the largest of their row."""
-    if not np.isfinite(depth):
-        return scores
-    top = xp.max(scores, axis=1, keepdims=True)
-    low = top - depth
-    if xp.all(low < top):
-        return scores if xp.all(scores >= low) else xp.maximum(scores, low)
-    # The depth is lost beside scores that are far larger: there the largest becomes 0.
-    return xp.where(low < top, xp.maximum(scores, low), xp.maximum(scores - top, -depth + 0 * top))
-
-
 def restrict_scores(scores, seen, kind):
     """Scores of some classes, given that one of these comes true; even where all are 0."""
+    if isinstance(scores, RowBlocks):
+        return scores.take_columns(seen)
     xp = namespace(scores)
     part = xp.take(scores, move_to(seen, scores), axis=1)
     if kind == "logits":

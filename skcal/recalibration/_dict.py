@@ -32,6 +32,8 @@ _DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|U\d{1,4}|object")
 _SPECIAL = {repr(number): number for number in (np.nan, np.inf, -np.inf)}
 # Sums of the rows that a recalibrator gives differ from 1 by rounding alone.
 _TOLERANCE = 1e-6
+# Classes that are tried one by one, a row of scores for each.
+_MOST_CERTAIN = 100
 
 
 def pack_recalibrator(recalibrator):
@@ -299,15 +301,17 @@ def _check_fitted(recalibrator):
     names = attributes.get("feature_names_in_", np.empty(n_columns))
     is_right = isinstance(names, np.ndarray) and names.shape == (n_columns,)
     _require(is_right, "fitted['feature_names_in_']", f"be an array of {n_columns} names", names)
-    proba = np.asarray(recalibrator._answer(_make_scores(n_classes, recalibrator.input)))
-    is_right = proba.shape == (2 * n_classes + 1, n_classes) and (proba >= -_TOLERANCE).all()
+    scores = _make_scores(n_classes, recalibrator.input)
+    proba = np.asarray(recalibrator._answer(scores))
+    is_right = proba.shape == scores.shape and (proba >= -_TOLERANCE).all()
     is_right = is_right and (abs(proba.sum(axis=1) - 1) <= _TOLERANCE).all()
     _require(is_right, "fitted", "give rows of probabilities that sum to 1")
 
 
 def _make_scores(n_classes, kind):
-    """Rows that do not prefer a class, prefer one, or know it."""
-    certain, even = np.eye(n_classes), np.full((1, n_classes), 1 / n_classes)
+    """Rows that do not prefer a class, prefer one, or know it, of the first classes of many."""
+    certain = np.eye(min(n_classes, _MOST_CERTAIN), n_classes)
+    even = np.full((1, n_classes), 1 / n_classes)
     proba = np.concatenate([even, (certain + even) / 2, certain])
     return proba if kind == "proba" else np.log(np.maximum(proba, np.finfo(np.float64).eps))
 

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from skcal._input._validation import show_labels
 from skcal._numerics.recalibration._deal import deal_splits
 from skcal._numerics.recalibration._group_scaling import find_factor
+from skcal._numerics.recalibration._row_blocks import floor_logits
 from skcal._numerics.recalibration._scores import combine_odds, find_floor, log_odds
 from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._tools._parallel import run_parallel
@@ -17,7 +18,6 @@ from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
     find_depth,
-    floor_logits,
     restrict_scores,
     share_among_seen,
 )

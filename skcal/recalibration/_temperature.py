@@ -82,6 +82,13 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     Logits z are X, or the logarithms of its probabilities, after raising those below `min_proba_`
     to it. If rounding yields 0 or 1, the nearest number inside is returned.
 
+    A logit of -inf says that a class is impossible for a row, as masks of a vocabulary do. Its
+    probability is exactly 0, and those of the other classes are what they are without it. The true
+    class of a fitted row must be possible.
+
+    From 256 classes on, logits are read a few rows at a time. Beside X, also of float16, `fit` needs
+    next to no memory, and `transform` only that of the answer. Tensors of bfloat16 become float32.
+
     References
     ----------
     .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017). On calibration of modern neural
@@ -105,6 +112,7 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     temperature_: float
     n_iter_: int
     _is_on_device = True
+    _reads_blocks = True
     _learns_classes_apart = False
     _if_unseen = "share"
     _is_monotone = True
@@ -123,19 +131,24 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     def _check_options(self):
         check_option("loss", self.loss, ("log", "brier"))
 
-    def _find_depth(self, logits, codes, sample_weight, xp):
+    def _find_depth(self, logits, codes, sample_weight, xp, guess=None):
         """What lies deeper has the probability 0 at the temperature, however small that is."""
-        return LOGIT_DEPTH * fit_temperature(logits, codes, sample_weight, xp=xp)[0]
+        start = guess and guess / LOGIT_DEPTH
+        self._found = fit_temperature(logits, codes, sample_weight, start=start, xp=xp)
+        return LOGIT_DEPTH * self._found[0]
 
     def _fit(self, scores, codes, sample_weight):
-        self.temperature_, self.n_iter_ = fit_temperature(
-            self._to_logits(scores),
-            codes,
-            sample_weight,
-            loss=self.loss,
-            start=self._depth / LOGIT_DEPTH if self.input == "logits" else None,
-            xp=namespace(scores),
-        )
+        found = vars(self).pop("_found", None)  # of the same rows, before some logits were raised
+        if not found or self.loss == "brier" or scores.top is not None:
+            found = fit_temperature(
+                self._to_logits(scores),
+                codes,
+                sample_weight,
+                loss=self.loss,
+                start=found and found[0],
+                xp=namespace(codes),
+            )
+        self.temperature_, self.n_iter_ = found
 
     def _recalibrate(self, scores):
         return find_probabilities(self._to_logits(scores) / self.temperature_)

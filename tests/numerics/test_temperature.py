@@ -6,6 +6,7 @@ import pytest
 from scipy.special import softmax
 
 from skcal._numerics.recalibration import _temperature as temperature
+from skcal._numerics.recalibration._row_blocks import RowBlocks
 from skcal._numerics.recalibration._temperature import fit_temperature
 
 
@@ -138,3 +139,72 @@ def test_a_part_without_information_gives_no_start(rng):
     codes[::16] = logits[::16].argmin(axis=1)
     found, _ = fit_temperature(logits, codes, weights)
     assert abs(find_slope(logits, codes, weights, found)) < 1e-11
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_blocks_of_rows_and_columns_are_what_the_array_of_them_is(kind, loss, rng):
+    """300 classes of 700 are read anew in each pass, in several blocks."""
+    values = (2 * rng.normal(size=(900, 700))).astype(kind)
+    rows, columns = rng.permutation(900)[:600], rng.permutation(700)[:300]
+    blocks = RowBlocks(values).take_rows(rows).take_columns(columns)
+    whole = values[np.ix_(rows, columns)].astype(np.float64)
+    assert blocks.shape == whole.shape
+    assert len(blocks.list_slices()) > 1
+    read = np.concatenate([blocks[part] for part in blocks.list_slices()])
+    np.testing.assert_array_equal(read, whole)
+    codes, weights = (whole / 2 + rng.gumbel(size=whole.shape)).argmax(axis=1), rng.random(600)
+    found, _ = fit_temperature(blocks, codes, weights, loss=loss)
+    assert found == fit_temperature(whole, codes, weights, loss=loss)[0]
+    if loss == "log":
+        assert abs(find_slope(whole, codes, weights, found)) < 1e-11
+
+
+def test_blocks_are_raised_as_whole_rows_are(rng):
+    values = rng.normal(size=(500, 400))
+    values[0, :3] = -np.inf
+    low = values.max(axis=1, keepdims=True) - 2
+    expected = np.where(values == -np.inf, values, np.maximum(values, low))
+    raised = RowBlocks(values).floor(2.0).take_columns(np.arange(100)).take_rows(np.arange(400))
+    np.testing.assert_array_equal(raised[3:40], expected[3:40, :100])
+    np.testing.assert_array_equal(raised[0:1], expected[:1, :100])
+    blocks = RowBlocks(values)
+    assert blocks.floor(100.0) is blocks
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000])
+def test_ranks_are_those_of_sorted_numbers(n, rng):
+    values = np.exp(30 * rng.normal(size=n))
+    values[: n // 3] = values[0]
+    parts = np.array_split(values, 3)
+    found = [temperature._find_rank(lambda: parts, rank) for rank in range(n)]
+    assert found == sorted(values)
+
+
+def test_an_impossible_class_is_none(rng):
+    """Also where classes differ from row to row: 0 is the slope of the loss of the possible."""
+    logits = 2 * rng.normal(size=(500, 6))
+    codes = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    for n_more in (1, 400):
+        more = np.hstack([logits, np.full((500, n_more), -np.inf)])
+        for loss in ("log", "brier"):
+            expected, _ = fit_temperature(logits, codes, loss=loss)
+            assert fit_temperature(more, codes, loss=loss)[0] == pytest.approx(expected, rel=1e-7)
+            arrays = xp.asarray(more), xp.asarray(codes)
+            found, _ = fit_temperature(*arrays, loss=loss, xp=xp)
+            assert found == pytest.approx(expected, rel=1e-7)
+    is_out = rng.random(logits.shape) < 0.4
+    is_out[np.arange(500), codes] = False
+    logits[is_out] = -np.inf
+    found, _ = fit_temperature(logits, codes)
+    filled = np.where(is_out, 0, logits)
+    mean = (softmax(logits / found, axis=1) * filled).sum(axis=1)
+    assert abs(np.mean(mean - logits[np.arange(500), codes])) < 1e-11
+    flat = np.where(is_out, -np.inf, 3.0)
+    assert fit_temperature(flat, codes) == (1.0, 0)
+
+
+def test_a_worse_score_than_none_of_the_possible_classes():
+    """The mean over possible classes decides: of 0 and -1 the truth is the lower."""
+    logits = np.array([[0, -1.0, -np.inf, -np.inf]] * 2)
+    assert fit_temperature(logits, np.array([1, 1])) == (1e12, 1)
