@@ -7,8 +7,11 @@ from skcal._fitting._folds import spread_columns
 from skcal._numerics.recalibration._losses import find_losses
 
 
-def fit_to_columns(recalibrator, scores, codes, sample_weight):
-    """A fitted clone, whose classes are the numbers of the columns."""
+def fit_to_columns(recalibrator, scores, codes, sample_weight, near=None):
+    """A fitted clone, whose classes are the numbers of the columns.
+
+    `near` is the same recalibrator fitted to similar rows, from which searches start.
+    """
     fitted = clone(recalibrator)
     if "classes" in fitted.get_params(deep=False):
         fitted.set_params(classes=np.arange(scores.shape[1]))
@@ -16,8 +19,9 @@ def fit_to_columns(recalibrator, scores, codes, sample_weight):
     if not hasattr(fitted, "_warns_of_unseen"):
         return fitted.fit(scores, codes, **weight)
     fitted._warns_of_unseen = False  # what was fitted to all rows has, by the names of the classes
+    fitted._near = near
     fitted.fit(scores, codes, **weight)
-    del fitted._warns_of_unseen
+    del fitted._warns_of_unseen, fitted._near
     return fitted
 
 
@@ -40,9 +44,14 @@ def predict_held_out(recalibrator, scores, codes, sample_weight, splits):
 
 def predict_split(recalibrator, scores, codes, sample_weight, train, test):
     """The same for one split."""
-    weight = None if sample_weight is None else sample_weight[train]
-    fitted = fit_to_columns(recalibrator, scores[train], codes[train], weight)
+    fitted = fit_split(recalibrator, scores, codes, sample_weight, train)
     return predict_columns(fitted, scores[test])
+
+
+def fit_split(recalibrator, scores, codes, sample_weight, train, near=None):
+    """The map of the training rows of one split."""
+    weight = None if sample_weight is None else sample_weight[train]
+    return fit_to_columns(recalibrator, scores[train], codes[train], weight, near)
 
 
 def find_rise(before, after, codes, mass):

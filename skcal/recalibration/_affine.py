@@ -49,7 +49,6 @@ class AffineRecalibrator(LogitRecalibrator):
         weights = np.ones(len(values)) if sample_weight is None else sample_weight
         n_classes = values.shape[1]
         identity = np.eye(n_classes, n_classes + 1)
-        temperature, _ = fit_temperature(values, codes, sample_weight)
         even, counts = None, np.bincount(codes, weights, n_classes)
         if self.target_smoothing:  # what all classes have evenly leaves the others their share
             others = share_of_others(codes, sample_weight)
@@ -64,15 +63,33 @@ class AffineRecalibrator(LogitRecalibrator):
             np.column_stack([values, np.ones(len(values))]),
             codes,
             sample_weight,
-            start=identity / temperature,
+            start=self._find_start(values, codes, sample_weight, identity, offset),
             varies=~np.isnan(penalty),
             penalty=penalty,
             centre=identity,
             even=even,
+            is_near=self._find_near(n_classes) is not None,
         )
         self.coef_ = coefficients[:, :n_classes]
         intercept = coefficients[:, n_classes] - self.coef_ @ offset
         self.intercept_ = intercept - intercept.mean()  # what is added to all changes nothing
+
+    def _find_start(self, values, codes, sample_weight, identity, offset):
+        """Coefficients of the map that is near, or else of a temperature."""
+        near = self._find_near(len(identity))
+        if near is None:
+            return identity / fit_temperature(values, codes, sample_weight)[0]
+        coefficients = near.coef_ * self._compare_units(near)
+        return np.column_stack([coefficients, near.intercept_ + coefficients @ offset])
+
+    def _find_near(self, n_classes):
+        """The map that is near, if it is of the same classes."""
+        coefficients = getattr(self._near, "coef_", np.empty(0))
+        return self._near if coefficients.shape == (n_classes, n_classes) else None
+
+    def _compare_units(self, near):
+        """How much larger the unit of the values is than that of another map."""
+        return 1.0
 
     def _recalibrate(self, scores):
         values, factors = self._read_scale(scores), np.diag(self.coef_)
@@ -102,8 +119,12 @@ class StructuredRecalibrator(AffineRecalibrator):
 
     def _fit(self, scores, codes, sample_weight):
         logits = self._to_logits(scores)
-        self.temperature_, _ = fit_temperature(logits, codes, sample_weight)
+        start = getattr(self._near, "temperature_", None)
+        self.temperature_, _ = fit_temperature(logits, codes, sample_weight, start=start)
         super()._fit(scores, codes, sample_weight)
+
+    def _compare_units(self, near):
+        return self.temperature_ / near.temperature_
 
     def _read_scale(self, scores):
         return super()._read_scale(scores) / self.temperature_

@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._fitting._folds import check_rows, make_splits, route_metadata
-from skcal._fitting._held_out import fit_to_columns, predict_columns, predict_split
+from skcal._fitting._held_out import fit_split, fit_to_columns, predict_columns
 from skcal._input._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import deal_rows
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
@@ -362,10 +362,10 @@ class AutoRecalibration(BaseRecalibrator):
         members = self._list_members(scores.shape[1])
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = scores[rows], codes[rows]
-        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
+        held_out, near = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
         stack = _Stack(held_out, codes, sample_weight, splits, self.prior_rows)
         weights = stack.weigh(range(len(splits)))
-        fitted = self._refit(members, weights, scores, codes, sample_weight)
+        fitted = self._refit(members, weights, scores, codes, sample_weight, near)
         self.names_ = [_IDENTITY, *members]
         self.recalibrators_ = [fitted.get(name) for name in members]
         kept = [name == _IDENTITY or name in fitted for name in self.names_]
@@ -385,7 +385,7 @@ class AutoRecalibration(BaseRecalibrator):
         """Probabilities of the test rows of each split; its weights come from the other splits."""
         self._check_options()
         members = self._list_members(scores.shape[1])
-        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_all)
+        held_out, _ = self._hold_out(members, scores, codes, sample_weight, splits, _take_all)
         codes_of = [codes[test] for _, test in splits]
         own = {
             name: [_take_own(*pair) for pair in zip(parts, codes_of, strict=True)]
@@ -452,32 +452,36 @@ class AutoRecalibration(BaseRecalibrator):
         return everything, sample_weight, []
 
     def _hold_out(self, members, scores, codes, sample_weight, splits, take):
-        """By name, what is taken of the probabilities of the test rows of each split."""
+        """What is taken of the probabilities of test rows, by name and split; and a fit by name."""
         given = self._to_probabilities(scores)
         held_out = {_IDENTITY: [take(given[test], codes[test]) for _, test in splits]}
-        failures, jobs = {}, []
-        for name, member in members.items():
-            jobs += [(name, self._prepare(member), *split) for split in splits]
-        parts = self._run(
-            _try_split,
-            [
-                (member, scores, codes, sample_weight, train, test, take)
-                for _, member, train, test in jobs
-            ],
-        )
-        for (name, *_), part in zip(jobs, parts, strict=True):
-            if isinstance(part, Exception):
-                failures[name] = part
-            held_out.setdefault(name, []).append(part)
+        failures, near = {}, {}
+        # What one fold tells is where the searches of the others start.
+        for some in (splits[:1], splits[1:]):
+            jobs = [(name, *split) for name in members for split in some if name not in failures]
+            common = scores, codes, sample_weight, take
+            arguments = [
+                (self._prepare(members[name]), *common, train, test, near.get(name))
+                for name, train, test in jobs
+            ]
+            found = self._run(_try_split, arguments)
+            for (name, *_), (part, fitted) in zip(jobs, found, strict=True):
+                if isinstance(part, Exception):
+                    failures[name] = part
+                near.setdefault(name, fitted)
+                held_out.setdefault(name, []).append(part)
         _warn_of_failures(failures)
-        return {name: parts for name, parts in held_out.items() if name not in failures}
+        return {name: parts for name, parts in held_out.items() if name not in failures}, near
 
-    def _refit(self, members, weights, scores, codes, sample_weight):
+    def _refit(self, members, weights, scores, codes, sample_weight, near):
         """Recalibrators of some weight, fitted on all rows."""
         chosen = [name for name in members if weights.get(name, 0.0) > _SMALLEST_WEIGHT]
         fitted = self._run(
             _try_fit,
-            [(self._prepare(members[name]), scores, codes, sample_weight) for name in chosen],
+            [
+                (self._prepare(members[name]), scores, codes, sample_weight, near.get(name))
+                for name in chosen
+            ],
         )
         by_name = dict(zip(chosen, fitted, strict=True))
         failures = {name: one for name, one in by_name.items() if isinstance(one, Exception)}
@@ -561,18 +565,19 @@ def _take_all(proba, codes):
     return proba
 
 
-def _try_split(member, scores, codes, sample_weight, train, test, take):
-    """The same as `predict_split`, or the error that it ends with."""
+def _try_split(member, scores, codes, sample_weight, take, train, test, near):
+    """What is taken of the test rows and the fit, or the error that it ends with and no fit."""
     try:
-        proba = predict_split(member, scores, codes, sample_weight, train, test)
+        fitted = fit_split(member, scores, codes, sample_weight, train, near)
+        proba = predict_columns(fitted, scores[test])
     except (ValueError, ArithmeticError) as error:
-        return error
-    return take(proba, codes[test])
+        return error, None
+    return take(proba, codes[test]), fitted
 
 
-def _try_fit(member, scores, codes, sample_weight):
+def _try_fit(member, scores, codes, sample_weight, near):
     try:
-        return fit_to_columns(member, scores, codes, sample_weight)
+        return fit_to_columns(member, scores, codes, sample_weight, near)
     except (ValueError, ArithmeticError) as error:
         return error
 

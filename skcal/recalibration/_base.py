@@ -171,6 +171,7 @@ class BaseRecalibrator(
     _maps_rows_apart = True
     _fewest_rows = 1
     n_jobs: int | None = None
+    _near: Self | None = None  # the same map of similar rows, from which searches start
 
     def __init__(
         self,

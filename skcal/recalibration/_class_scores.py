@@ -96,10 +96,10 @@ def check_scores(X, xp, kind, impossible=False):
     parts = RowBlocks(X).list_slices() if kind == "logits" else list_parts(X)
     if all(_are_scores(X[rows, ...], xp, kind, impossible) for rows in parts):
         return
-    finite = xp.isfinite(X) | (impossible & (X == -np.inf))
+    finite = xp.isfinite(X) | (xp.isinf(X) & (X < 0) & impossible)
     if not xp.all(finite):  # row by row it would take several times as long
         row = _find_first(~xp.all(finite, axis=1), xp)
-        value = next(v for v in _list_row(X, row) if not (np.isfinite(v) or impossible and v < 0))
+        value = next(v for v in _list_row(X, row) if not (np.isfinite(v) or (impossible and v < 0)))
         hint = ""
         if kind == "logits" and value == -np.inf:
             hint = (
@@ -160,7 +160,7 @@ def _have_no_class(X, xp):
 
 
 def _find_finite_span(X, xp):
-    return map(float, find_span(xp.where(X == -np.inf, xp.zeros_like(X), X)))
+    return map(float, find_span(xp.where(xp.isinf(X), xp.zeros_like(X), X)))
 
 
 def _miss_one(X, xp):

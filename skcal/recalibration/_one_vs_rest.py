@@ -48,8 +48,11 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     def _fit_map(self, values, outcomes, sample_weight):
         """Map of one class, from its scores and whether the class came true (float, 0 or 1)."""
 
-    def _fit_maps(self, values, outcomes, sample_weight):
-        """Maps of several classes; the arguments have a row for each."""
+    def _fit_maps(self, values, outcomes, sample_weight, near=None):
+        """Maps of several classes; the arguments have a row for each.
+
+        `near` has maps of similar rows, from which searches may start.
+        """
         pairs = zip(values, outcomes, strict=True)
         return [self._fit_map(*pair, sample_weight) for pair in pairs]
 
@@ -74,8 +77,11 @@ class OneVsRestRecalibrator(BaseRecalibrator):
         values = self._read_scale(scores)
         first = len(self.classes_) - values.shape[1]
         bare = copy(self)  # what a process gets: neither the maps of another fit nor callbacks
-        for name in ("maps_", "intercepts_", "_skl_callbacks", "_callback_fit_ctx"):
+        for name in ("maps_", "intercepts_", "_skl_callbacks", "_callback_fit_ctx", "_near"):
             vars(bare).pop(name, None)
+        near = getattr(self._near, "maps_", [])
+        if len(near) != values.shape[1]:
+            near = None
         step = max(1, self._values_together // len(values))
         parts = np.split(np.arange(values.shape[1]), range(step, values.shape[1], step))
         tasks = (
@@ -84,6 +90,7 @@ class OneVsRestRecalibrator(BaseRecalibrator):
                 values.T[part],
                 (codes == first + part[:, None]).astype(np.float64),
                 sample_weight,
+                near and near[part[0] : part[-1] + 1],
             )
             for part in parts
         )

@@ -172,7 +172,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
     def _fit_map(self, values, outcomes, sample_weight):
         return self._fit_maps([values], [outcomes], sample_weight)[0]
 
-    def _fit_maps(self, values, outcomes, sample_weight):
+    def _fit_maps(self, values, outcomes, sample_weight, near=None):
         if self.target_smoothing:
             outcomes = [smooth_outcomes(one, sample_weight) for one in outcomes]
         splines = fit_natural_splines(
@@ -182,6 +182,7 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
             n_knots=self.n_knots,
             penalty=self.penalty,
             monotone=self.monotone,
+            near=near and [PPoly(*one) for one in near],
         )
         return [SplineMap(spline.c, spline.x) for spline in splines]
 

@@ -86,8 +86,8 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     probability is exactly 0, and those of the other classes are what they are without it. The true
     class of a fitted row must be possible.
 
-    From 256 classes on, logits are read a few rows at a time. Beside X, also of float16, `fit` needs
-    next to no memory, and `transform` only that of the answer. Tensors of bfloat16 become float32.
+    From 256 classes on, logits are read a few rows at a time. Beside X, which may be float16, `fit`
+    needs next to no memory, and `transform` that of the answer. Tensors of bfloat16 become float32.
 
     References
     ----------
@@ -133,7 +133,7 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
 
     def _find_depth(self, logits, codes, sample_weight, xp, guess=None):
         """What lies deeper has the probability 0 at the temperature, however small that is."""
-        start = guess and guess / LOGIT_DEPTH
+        start = guess / LOGIT_DEPTH if guess else getattr(self._near, "temperature_", None)
         self._found = fit_temperature(logits, codes, sample_weight, start=start, xp=xp)
         return LOGIT_DEPTH * self._found[0]
 
@@ -145,7 +145,7 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
                 codes,
                 sample_weight,
                 loss=self.loss,
-                start=found and found[0],
+                start=found[0] if found else getattr(self._near, "temperature_", None),
                 xp=namespace(codes),
             )
         self.temperature_, self.n_iter_ = found

@@ -92,7 +92,9 @@ def test_what_rules_out_the_truth_or_everything_is_refused():
         TemperatureScaling(input="logits").fit(one, np.r_[0, 0, 0, 1, y[4:] % 2])
     fitted = fit(*make_tokens())
     X[5] = -np.inf
-    with pytest.raises(NotClassScoresError, match="X must have a logit above -inf in every.*row 5"):
+    with pytest.raises(
+        NotClassScoresError, match=r"X must have a logit above -inf in every.*row 5"
+    ):
         fitted.predict_proba(X)
     for value in (np.nan, np.inf):
         X[5] = -np.inf, 0, value, 1, 2
@@ -102,7 +104,7 @@ def test_what_rules_out_the_truth_or_everything_is_refused():
     with pytest.raises(NotClassScoresError, match=r"between -1e\+100 and .* from -1e\+200"):
         fitted.predict_proba(X)
     X[5] = 0
-    with pytest.raises(NotClassScoresError, match="row 17 has -inf.*or take TemperatureScaling"):
+    with pytest.raises(NotClassScoresError, match=r"row 17 has -inf.*or take TemperatureScaling"):
         PlattScaling(input="logits").fit(X, y)
 
 

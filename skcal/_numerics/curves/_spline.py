@@ -34,8 +34,11 @@ def fit_natural_spline(values, outcomes, weights=None, *, n_knots, penalty, mono
     return spline
 
 
-def fit_natural_splines(values, outcomes, weights=None, *, n_knots, penalty, monotone):
-    """The same for several vectors of values and of outcomes, of the same rows."""
+def fit_natural_splines(values, outcomes, weights=None, *, n_knots, penalty, monotone, near=None):
+    """The same for several vectors of values and of outcomes, of the same rows.
+
+    `near` has a spline of similar rows for each, from which the search starts.
+    """
     designs = [
         _Design(*pair, weights, n_knots, penalty) for pair in zip(values, outcomes, strict=True)
     ]
@@ -45,6 +48,7 @@ def fit_natural_splines(values, outcomes, weights=None, *, n_knots, penalty, mon
         alike = np.flatnonzero(sizes == size)
         rows = [designs[k] for k in alike]
         lower = np.repeat([-np.inf, 0.0 if monotone else -np.inf], [1, size - 1])
+        start = near and np.stack([designs[k].approach(near[k]) for k in alike])
         found = fit_logistics(
             np.stack([design.columns for design in rows]),
             np.stack([outcomes[k] for k in alike]),
@@ -52,6 +56,7 @@ def fit_natural_splines(values, outcomes, weights=None, *, n_knots, penalty, mon
             penalty=np.stack([design.penalty for design in rows]),
             centre=np.stack([design.centre for design in rows]),
             lower=np.broadcast_to(lower, (len(rows), size)),
+            start=start,
         )
         for k, coefficients in zip(alike, found, strict=True):
             splines[k] = designs[k].trace(coefficients)
@@ -79,6 +84,13 @@ class _Design:
         penalties = information / max(1.0, middle**2), min(1.0, spread)
         self.penalty = penalty * np.repeat(penalties, [1, n_slopes])
         self.centre = np.repeat([middle, 1.0], [1, n_slopes])
+
+    def approach(self, spline):
+        """Coefficients of the natural spline with the values of another one at the knots."""
+        knots = self._basis.x[1:-1] if len(self._offset) > 1 else self._basis.x
+        heights = spline(self._scale * knots)
+        slopes = np.linalg.solve(self._basis(knots[1:]), heights[1:] - heights[0])
+        return np.append(heights[0] + self._offset @ slopes, slopes)
 
     def trace(self, coefficients):
         """The spline with these coefficients."""

@@ -6,6 +6,7 @@ from scipy.special import logit
 from skcal._numerics.recalibration._newton import (
     DAMPING,
     LARGEST_PENALTY,
+    NEAR_DECREMENT,
     centre_features,
     minimize_convex,
     minimize_together,
@@ -62,21 +63,22 @@ def fit_logistic(
     return coefficients
 
 
-def fit_logistics(columns, targets, weights=None, *, penalty, centre, lower):
+def fit_logistics(columns, targets, weights=None, *, penalty, centre, lower, start=None):
     """Coefficients of several problems of `fit_logistic` on the same rows, a row for each.
 
     `columns` has shape (n_problems, n_features, n_rows), `targets` (n_problems, n_rows); options
-    have shape (n_problems, n_features).
+    have shape (n_problems, n_features). Searches start at the centre, or at `start` where that is
+    known to be near.
     """
     n_problems, n_features, n_rows = columns.shape
     mass = np.full(n_rows, 1 / n_rows) if weights is None else weights / weights.sum()
     penalty = np.minimum(penalty, LARGEST_PENALTY)
     coefficients = np.empty((n_problems, n_features))
     step = max(1, _BUDGET // (n_features * n_rows))
-    for start in range(0, n_problems, step):
-        part = slice(start, start + step)
+    for first in range(0, n_problems, step):
+        part = slice(first, first + step)
         problems = _Problems(columns[part], targets[part], mass, penalty[part], centre[part])
-        coefficients[part] = problems.fit(lower[part])
+        coefficients[part] = problems.fit(lower[part], None if start is None else start[part])
     return coefficients
 
 
@@ -96,10 +98,11 @@ class _Problem:
         self.penalty, self.centre = penalty, centre
         self.bound = columns**2 @ mass / 4 + 2 * penalty
 
-    def fit(self, starts, lower):
+    def fit(self, starts, lower, is_near=False):
         """The minimum over coefficients of at least `lower`."""
-        start = self.find_start(starts, lower)
-        return minimize_convex(self.evaluate, start, lower)[0]
+        if is_near:
+            return minimize_convex(self.evaluate, starts[0], lower, NEAR_DECREMENT)[0]
+        return minimize_convex(self.evaluate, self.find_start(starts, lower), lower)[0]
 
     def find_start(self, starts, lower):
         """The best start or, of many rows, the optimum for a part of them if that is better."""
@@ -150,14 +153,15 @@ class _Problems:
         if damping is None:
             self.damping = DAMPING * (np.matmul(columns**2, mass) / 4 + 2 * penalty)
 
-    def fit(self, lower):
+    def fit(self, lower, start=None):
         """The minimum of each, over coefficients of at least `lower`."""
-        found, is_found = self.centre, np.zeros(len(self.columns), dtype=bool)
+        is_near, is_found = start is not None, np.zeros(len(self.columns), dtype=bool)
+        found = start if is_near else self.centre
         if len(is_found) > 1 and len(self.mass) < _MANY_ROWS:
             found, is_found = minimize_together(self, found, lower)
         for k in np.flatnonzero(~is_found):
             alone = self.columns[k], self.targets[k], self.mass, self.penalty[k], self.centre[k]
-            found[k] = _Problem(*alone).fit([found[k]], lower[k])
+            found[k] = _Problem(*alone).fit([found[k]], lower[k], is_near)
         return found
 
     def take(self, chosen):
