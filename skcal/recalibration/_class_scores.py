@@ -160,7 +160,7 @@ def _have_no_class(X, xp):
 
 
 def _find_finite_span(X, xp):
-    return map(float, find_span(xp.where(xp.isinf(X), xp.zeros_like(X), X)))
+    return map(float, find_span(xp.where(xp.isinf(X) & (X < 0), xp.zeros_like(X), X)))
 
 
 def _miss_one(X, xp):
