@@ -68,7 +68,6 @@ class AffineRecalibrator(LogitRecalibrator):
             penalty=penalty,
             centre=identity,
             even=even,
-            is_near=self._find_near(n_classes) is not None,
         )
         self.coef_ = coefficients[:, :n_classes]
         intercept = coefficients[:, n_classes] - self.coef_ @ offset

@@ -362,10 +362,10 @@ class AutoRecalibration(BaseRecalibrator):
         members = self._list_members(scores.shape[1])
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = scores[rows], codes[rows]
-        held_out, near = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
+        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
         stack = _Stack(held_out, codes, sample_weight, splits, self.prior_rows)
         weights = stack.weigh(range(len(splits)))
-        fitted = self._refit(members, weights, scores, codes, sample_weight, near)
+        fitted = self._refit(members, weights, scores, codes, sample_weight)
         self.names_ = [_IDENTITY, *members]
         self.recalibrators_ = [fitted.get(name) for name in members]
         kept = [name == _IDENTITY or name in fitted for name in self.names_]
@@ -385,7 +385,7 @@ class AutoRecalibration(BaseRecalibrator):
         """Probabilities of the test rows of each split; its weights come from the other splits."""
         self._check_options()
         members = self._list_members(scores.shape[1])
-        held_out, _ = self._hold_out(members, scores, codes, sample_weight, splits, _take_all)
+        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_all)
         codes_of = [codes[test] for _, test in splits]
         own = {
             name: [_take_own(*pair) for pair in zip(parts, codes_of, strict=True)]
@@ -452,7 +452,7 @@ class AutoRecalibration(BaseRecalibrator):
         return everything, sample_weight, []
 
     def _hold_out(self, members, scores, codes, sample_weight, splits, take):
-        """What is taken of the probabilities of test rows, by name and split; and a fit by name."""
+        """By name, what is taken of the probabilities of the test rows of each split."""
         given = self._to_probabilities(scores)
         held_out = {_IDENTITY: [take(given[test], codes[test]) for _, test in splits]}
         failures, near = {}, {}
@@ -471,17 +471,14 @@ class AutoRecalibration(BaseRecalibrator):
                 near.setdefault(name, fitted)
                 held_out.setdefault(name, []).append(part)
         _warn_of_failures(failures)
-        return {name: parts for name, parts in held_out.items() if name not in failures}, near
+        return {name: parts for name, parts in held_out.items() if name not in failures}
 
-    def _refit(self, members, weights, scores, codes, sample_weight, near):
+    def _refit(self, members, weights, scores, codes, sample_weight):
         """Recalibrators of some weight, fitted on all rows."""
         chosen = [name for name in members if weights.get(name, 0.0) > _SMALLEST_WEIGHT]
         fitted = self._run(
             _try_fit,
-            [
-                (self._prepare(members[name]), scores, codes, sample_weight, near.get(name))
-                for name in chosen
-            ],
+            [(self._prepare(members[name]), scores, codes, sample_weight) for name in chosen],
         )
         by_name = dict(zip(chosen, fitted, strict=True))
         failures = {name: one for name, one in by_name.items() if isinstance(one, Exception)}
@@ -575,9 +572,9 @@ def _try_split(member, scores, codes, sample_weight, take, train, test, near):
     return take(proba, codes[test]), fitted
 
 
-def _try_fit(member, scores, codes, sample_weight, near):
+def _try_fit(member, scores, codes, sample_weight):
     try:
-        return fit_to_columns(member, scores, codes, sample_weight, near)
+        return fit_to_columns(member, scores, codes, sample_weight)
     except (ValueError, ArithmeticError) as error:
         return error
 

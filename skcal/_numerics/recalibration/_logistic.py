@@ -6,7 +6,6 @@ from scipy.special import logit
 from skcal._numerics.recalibration._newton import (
     DAMPING,
     LARGEST_PENALTY,
-    NEAR_DECREMENT,
     centre_features,
     minimize_convex,
     minimize_together,
@@ -100,9 +99,8 @@ class _Problem:
 
     def fit(self, starts, lower, is_near=False):
         """The minimum over coefficients of at least `lower`."""
-        if is_near:
-            return minimize_convex(self.evaluate, starts[0], lower, NEAR_DECREMENT)[0]
-        return minimize_convex(self.evaluate, self.find_start(starts, lower), lower)[0]
+        start = starts[0] if is_near else self.find_start(starts, lower)
+        return minimize_convex(self.evaluate, start, lower)[0]
 
     def find_start(self, starts, lower):
         """The best start or, of many rows, the optimum for a part of them if that is better."""

@@ -10,9 +10,6 @@ from skcal._tools._warnings import warn
 # The Newton decrement, twice what a step promises to gain. After a step that promised, or gained,
 # this share of the value the arithmetic resolves no further one.
 _LAST_DECREMENT = 1e-14
-# From a start that is known to be near, each step leaves about the square of what was left: after
-# one that promised this, less than that share of it.
-NEAR_DECREMENT = 1e-9
 _MAX_ITERATIONS = 500
 # It warns then, unless as many steps again like the last one would gain less than this: where the
 # infimum lies at infinity and scales are very different, the damping keeps steps short.

@@ -6,7 +6,6 @@ from scipy.sparse.linalg import LinearOperator, cg
 from skcal._numerics.recalibration._newton import (
     DAMPING,
     LARGEST_PENALTY,
-    NEAR_DECREMENT,
     minimize_convex,
     solve_newton_step,
 )
@@ -26,22 +25,19 @@ _SMALLEST_SHARE = 1e-12
 _CELLS_IN_CHUNK, _CELLS_IN_HESSIAN_CHUNK = 1 << 17, 1 << 16
 
 
-def fit_softmax(
-    features, codes, weights, *, start, varies, penalty, centre, even=None, is_near=False
-):
+def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, even=None):
     """Coefficients that minimise mean log loss + sum penalty (coefficients - centre)^2.
 
     All matrices of coefficients are (n_classes, n_features), and the logits
     features @ coefficients.T. `varies` tells which coefficients are fitted; the others stay as they
-    start. `is_near` tells that the start is next to the minimum. All classes have the share `even`
+    start. All classes have the share `even`
     of each target in equal parts; the true class has the rest. The second number returned counts
     evaluations of the loss and its derivatives.
     """
     mass = np.full(len(codes), 1 / len(codes)) if weights is None else weights / weights.sum()
     penalty = np.minimum(penalty[varies], LARGEST_PENALTY)
     problem = _Problem(features, codes, mass, start, varies, penalty, centre[varies], even)
-    options = {"last_decrement": NEAR_DECREMENT} if is_near else {}
-    best, n_evaluations = minimize_convex(problem.evaluate, start[varies], **options)
+    best, n_evaluations = minimize_convex(problem.evaluate, start[varies])
     return problem.arrange(best), n_evaluations
 
 
