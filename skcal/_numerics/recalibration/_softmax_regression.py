@@ -30,9 +30,8 @@ def fit_softmax(features, codes, weights, *, start, varies, penalty, centre, eve
 
     All matrices of coefficients are (n_classes, n_features), and the logits
     features @ coefficients.T. `varies` tells which coefficients are fitted; the others stay as they
-    start. All classes have the share `even`
-    of each target in equal parts; the true class has the rest. The second number returned counts
-    evaluations of the loss and its derivatives.
+    start. All classes have the share `even` of each target in equal parts; the true class has the
+    rest. The second number returned counts evaluations of the loss and its derivatives.
     """
     mass = np.full(len(codes), 1 / len(codes)) if weights is None else weights / weights.sum()
     penalty = np.minimum(penalty[varies], LARGEST_PENALTY)
