@@ -12,6 +12,7 @@ from skcal.inference import (
     CalibrationComparison,
     CoxRecalibration,
     Interval,
+    MeanRecalibration,
     NetBenefitDifference,
     RecalibrationGain,
     RequiredSamples,
@@ -81,6 +82,11 @@ SENTENCES = [
         CoxRecalibration(INTERVAL, Interval(0.8, 0.7, 0.9), INTERVAL, *[TestResult(9, 0.2, 1)] * 3),
         "The slope of the log odds is 0.80 (0.70 to 0.90), and 1 if calibrated; calibration in the "
         "large is 0.059 (0.019 to 0.098), and 0 if calibrated (p = 0.20).",
+    ),
+    (
+        MeanRecalibration(*[INTERVAL] * 3, *[TestResult(9, 0.0002, 1)] * 3),
+        "The slope of the means is 0.059 (0.019 to 0.098), and 1 if calibrated; calibration in the "
+        "large is 0.059 (0.019 to 0.098), and 0 if calibrated (p < 0.001).",
     ),
     (
         CalibrationComparison(

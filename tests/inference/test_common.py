@@ -122,7 +122,7 @@ def test_every_function_is_among_them():
     called = {getattr(call, "func", call) for call in CALLS.values()}
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
-    apart.add(inference.distribution_calibration_test)  # of no labels
+    apart |= {inference.distribution_calibration_test, inference.mean_recalibration}  # of no labels
     apart.add(inference.compare_calibration)  # of several models
     assert labelled == {*called, *apart}
     assert {f for f in functions if takes(f, "random_state")} == {*RANDOM}

@@ -6,7 +6,7 @@ import numpy as np
 
 from skcal._input._clusters import read_clusters
 from skcal._input._predicted._response_rows import check_values, refuse_rows
-from skcal._input._validation import check_sample_weight
+from skcal._input._validation import check_number, check_sample_weight
 
 # Squares of larger numbers might overflow.
 _LARGEST = 1e100
@@ -42,3 +42,32 @@ def read_means(y_true, y_pred, sample_weight=None, clusters=None, *, positive=Fa
         refuse_rows("y_true must not be negative", targets, targets < 0)
         refuse_rows("y_pred must be above 0", predictions, predictions <= 0)
     return MeanRows(targets, predictions, weights, member)
+
+
+def check_power(power):
+    """The power of a Tweedie deviance that is convex at the log link, or 0, as a float."""
+    power = check_number("power", power, 0)
+    if power and not 1 <= power <= 2:
+        raise ValueError(f"power must be 0 or from 1 to 2; got {power:g}.")
+    return power
+
+
+def read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters):
+    """`MeanRows` for which intercept and slope exist."""
+    rows = read_means(y_true, y_pred, sample_weight, clusters, positive=power > 0)
+    targets, predictions = rows.targets, rows.predictions
+    low, high = predictions.min(), predictions.max()
+    if low == high:
+        raise ValueError(f"y_pred must not be the same in all rows; got {low:g}.")
+    if power == 2:
+        refuse_rows("y_true must be above 0 with a power of 2", targets, targets == 0)
+    elif power:
+        above = predictions[targets > 0]
+        if len(above) == 0:
+            raise ValueError("y_true must not be 0 in all rows, or no mean is as low.")
+        if (above == low).all() or (above == high).all():
+            raise ValueError(
+                "y_true must not be 0 wherever y_pred is not the smallest, or wherever it is not "
+                "the largest, or the slope is infinite."
+            )
+    return rows

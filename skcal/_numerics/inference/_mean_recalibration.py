@@ -1,0 +1,188 @@
+r"""Recalibration of means: targets on intercept + slope * link of the predictions.
+
+Both coefficients minimise the mean Tweedie deviance. Their covariance is that of the one-step
+jackknife (HC3 and, for clusters, CR3: R. M. Bell, D. F. McCaffrey, 2002, Survey Methodology 28):
+without unit g, whose score is s_g and whose information is A_g, they move by (A - A_g)^{-1} s_g.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import fdtrc, stdtr, stdtrit
+
+from skcal._numerics.inference._classical_tests import clip_pvalue
+from skcal._numerics.inference._effective_rows import find_degrees, find_shares
+
+# Where the others hold a smaller share of the determinant of the information, a unit is needed for
+# the fit, and nothing tells how it varies.
+_LEAST_REST = 1e-9
+# Newton steps end below this squared length; the error left by the last is about its square.
+_LAST_DECREMENT = 1e-12
+_MAX_STEPS = 200
+_CUT = 4.0
+# Differences, relative to the spread of the links, and errors that are smaller are rounding.
+_ROUNDING = 1e-12
+_LEAST_DEGREES = 0.1
+
+
+class Coefficients(NamedTuple):
+    """Differences from the values under the hypothesis, and what is known of them.
+
+    `degrees` are degrees of freedom of each, `joint_degrees` of all together; `loss` is the mean
+    deviance of the fit, but for a constant.
+    """
+
+    differences: np.ndarray
+    covariance: np.ndarray
+    degrees: np.ndarray
+    joint_degrees: float
+    loss: float
+
+    def bound(self, place, hypothesis, confidence_level):
+        """A coefficient and the ends of its interval."""
+        value = hypothesis + self.differences[place]
+        error = np.sqrt(self.covariance[place, place])
+        half = error * stdtrit(self.degrees[place], (1 + confidence_level) / 2)
+        return float(value), float(value - half), float(value + half)
+
+    def test(self, place):
+        """Squared t statistic of a coefficient, and its p-value."""
+        statistic = measure_distance(
+            self.differences[[place]], self.covariance[[place]][:, [place]]
+        )
+        return statistic, clip_pvalue(2 * stdtr(self.degrees[place], -np.sqrt(statistic)))
+
+    def test_all(self):
+        """Hotelling's statistic of both coefficients, and its p-value."""
+        statistic = measure_distance(self.differences, self.covariance)
+        known = max(self.joint_degrees - 1, _LEAST_DEGREES)
+        return statistic, clip_pvalue(fdtrc(2, known, statistic * known / (2 * known + 2)))
+
+
+def measure_distance(differences, covariance):
+    """d' V^{-1} d; 0 where nothing is known, or where all d are 0, infinite where V is 0."""
+    errors = np.sqrt(np.diag(covariance))
+    if not differences.any() or np.isinf(errors).any():
+        return 0.0
+    if (errors == 0).any():
+        return np.inf
+    scaled, correlation = differences / errors, covariance / np.outer(errors, errors)
+    return float(scaled @ np.linalg.pinv(correlation, hermitian=True) @ scaled)
+
+
+class MeanRecalibrationModel:
+    """Weighted rows, and how their deviance depends on intercept and slope.
+
+    The deviance is the squared error (`power` 0, identity link), or one of a power from 1 to 2, at
+    the log link; all are convex. Predictions are not all equal. With the log they are positive and
+    the targets neither negative nor all 0, from a power of 2 on positive; below that, those above 0
+    do not all lie at the smallest or all at the largest prediction. `member` are numbers of
+    clusters, None where rows are independent.
+
+    Coordinates are the level and the stretch of links that are centred and of spread 1, as
+    differences from the hypothesis that no recalibration is needed.
+    """
+
+    def __init__(self, targets, predictions, weights, member, power):
+        self._power, self._member, self._shares = power, member, find_shares(weights)
+        if power:
+            links, self._unit = np.log(predictions), 1.0
+            self._centre = float(self._shares @ links)
+            self._offset = links - self._centre
+            self._targets = targets / np.exp(self._centre)
+            self._loss_unit = np.exp((2 - power) * self._centre)
+        else:
+            self._unit = max(np.abs(targets).max(), np.abs(predictions).max())
+            self._offset, self._targets = predictions / self._unit, targets / self._unit
+            self._centre = float(self._shares @ self._offset)
+            self._loss_unit = self._unit**2
+        place = self._offset - (0.0 if power else self._centre)
+        self._spread = np.sqrt(self._shares @ place**2)
+        self._columns = np.stack([np.ones(len(place)), place / self._spread])
+
+    def measure(self):
+        """Mean deviance of the predictions themselves, but for a constant."""
+        return 2 * self._loss_unit * self._expand(np.zeros(1), self._columns[:1])[0]
+
+    def fit_level(self):
+        """`Coefficients` of the intercept at slope 1."""
+        return self._describe(self._columns[:1], np.array([[self._unit]]))
+
+    def fit(self):
+        """`Coefficients` of intercept and slope."""
+        ratio = self._centre / self._spread
+        to_own = np.array([[self._unit, -self._unit * ratio], [0.0, 1 / self._spread]])
+        return self._describe(self._columns, to_own)
+
+    def _expand_rows(self, point, columns):
+        """Loss of each row, its slope along the link, downwards, and its curvature."""
+        links, targets, power = self._offset + point @ columns, self._targets, self._power
+        if power == 0:
+            residual = targets - links
+            return residual**2 / 2, residual, np.ones(len(links))
+        up, down = np.exp((2 - power) * links), targets * np.exp((1 - power) * links)
+        pulls, curvature = down - up, (2 - power) * up + (power - 1) * down
+        if power == 1:
+            return up - targets * links, pulls, curvature
+        if power == 2:
+            return down + links, pulls, curvature
+        return up / (2 - power) + down / (power - 1), pulls, curvature
+
+    def _expand(self, point, columns):
+        """Mean loss at a point, how it falls along the coordinates, and its Hessian."""
+        with np.errstate(over="ignore", invalid="ignore"):  # of a step that is too long
+            loss, pulls, curvature = self._expand_rows(point, columns)
+            weighted = columns * (self._shares * curvature)
+            return self._shares @ loss, columns @ (self._shares * pulls), weighted @ columns.T
+
+    def _minimize(self, columns):
+        """Newton's method, from the level that makes means equal."""
+        point = np.zeros(len(columns))
+        if self._power:
+            point[0] = np.log(self._shares @ self._targets / (self._shares @ np.exp(self._offset)))
+        loss, pull, hessian = self._expand(point, columns)
+        for _ in range(_MAX_STEPS):
+            move = np.linalg.solve(hessian, pull)
+            decrement = pull @ move
+            if decrement <= _LAST_DECREMENT * hessian[0, 0]:
+                return point + move
+            while True:
+                found = self._expand(point + move, columns)
+                if found[0] < loss or (point + move == point).all():
+                    break
+                move = move / _CUT
+            point = point + move
+            loss, pull, hessian = found
+        return point
+
+    def _describe(self, columns, to_own):
+        """`Coefficients` that a matrix makes of the coordinates."""
+        point = self._minimize(columns)
+        point[np.abs(point) <= _ROUNDING] = 0.0
+        loss = 2 * self._loss_unit * self._expand(point, columns)[0]
+        _, pulls, curvature = self._expand_rows(point, columns)
+        scores, parts = self._sum_units(columns, self._shares * pulls, self._shares * curvature)
+        whole = parts.sum(axis=0)
+        directions = np.linalg.solve(whole, to_own.T)
+        told = np.einsum("gij,ik,jk->kg", parts, directions, directions)
+        told /= told.sum(axis=1, keepdims=True)
+        jointly = np.trace(np.linalg.solve(whole, parts), axis1=1, axis2=2) / len(whole)
+        covariance = np.full(whole.shape, np.inf)
+        if (np.linalg.det(whole - parts) > _LEAST_REST * np.linalg.det(whole)).all():
+            steps = np.linalg.solve(whole - parts, scores[:, :, None])[:, :, 0]
+            steps[np.abs(steps) <= _ROUNDING] = 0.0
+            covariance = to_own @ (steps.T @ steps) @ to_own.T
+        degrees = find_degrees((told**2).sum(axis=1)), float(find_degrees(jointly @ jointly))
+        return Coefficients(to_own @ point, covariance, *degrees, float(loss))
+
+    def _sum_units(self, columns, pulls, curvature):
+        """Scores and information of each row, or of each cluster."""
+        scores = (columns * pulls).T
+        parts = np.einsum("ir,jr,r->rij", columns, columns, curvature)
+        if self._member is None:
+            return scores, parts
+        n_clusters = self._member.max() + 1
+        sums = np.zeros((n_clusters, *scores.shape[1:])), np.zeros((n_clusters, *parts.shape[1:]))
+        for total, values in zip(sums, (scores, parts), strict=True):
+            np.add.at(total, self._member, values)
+        return sums

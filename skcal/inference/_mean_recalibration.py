@@ -1,0 +1,171 @@
+"""Recalibration of means: intercept and slope of their link, and the tests of 0 and 1."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skcal._input._predicted._means import check_power, read_recalibrated_means
+from skcal._input._validation import check_confidence_level
+from skcal._numerics.inference._mean_recalibration import MeanRecalibrationModel
+from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_pvalue
+from skcal.inference._interval_result import Interval
+from skcal.inference._test_result import TestResult
+
+
+class MeanRecalibration(NamedTuple):
+    """Intercept and slope of predicted means, with tests of the hypothesis of 0 and 1.
+
+    ``print`` shows it as a sentence.
+
+    Attributes
+    ----------
+    intercept : Interval
+        Intercept that goes with the slope; 0 for a calibrated model.
+    slope : Interval
+        Slope of the predictions, or of their logarithms: 1 for a calibrated model, below 1 for
+        predictions that differ too much, above 1 where they do not differ enough.
+    calibration_in_the_large : Interval
+        Intercept at slope 1: above 0 for predictions that are too low as a whole.
+    test : TestResult
+        Test of intercept 0 and slope 1. Its estimate is the mean deviance that the fitted
+        recalibration gains on these rows.
+    intercept_test : TestResult
+        Test of intercept 0 at slope 1: are predictions right as a whole?
+    slope_test : TestResult
+        Test of slope 1, with an intercept that is fitted.
+    """
+
+    intercept: Interval
+    slope: Interval
+    calibration_in_the_large: Interval
+    test: TestResult
+    intercept_test: TestResult
+    slope_test: TestResult
+
+    def __str__(self) -> str:
+        return (
+            f"The slope of the means is {self.slope}, and 1 if calibrated; calibration in the "
+            f"large is {self.calibration_in_the_large}, and 0 if calibrated "
+            f"({show_pvalue(self.test.pvalue)})."
+        )
+
+
+def mean_recalibration(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    power: float = 0,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> MeanRecalibration:
+    r"""Calibration intercept and slope of predicted means, with robust intervals and tests.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True targets, real numbers.
+    y_pred : array-like of shape (n_samples,)
+        Predicted means, finite, not all equal.
+    power : float, default=0
+        Power of the variance as a function of the mean, as in
+        :class:`sklearn.linear_model.TweedieRegressor`: 0 for real targets, with means themselves on
+        the line; 1 for counts (Poisson), 2 for amounts above 0 (gamma), between them for amounts
+        with zeros, with logarithms of means on the line. Predictions must then be positive, and
+        targets not negative.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights of any scale, see :ref:`weights-in-inference`. Exposures are weights of
+        rates: for counts n of times t, `y_true` is n / t and `sample_weight` is t.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
+    confidence_level : float, default=0.95
+        Level of each interval, in (0, 1).
+
+    Returns
+    -------
+    MeanRecalibration
+        Named tuple of the intervals ``intercept``, ``slope`` and ``calibration_in_the_large``, and
+        of ``test``, ``intercept_test`` and ``slope_test``, each a :class:`TestResult`; see
+        :class:`MeanRecalibration`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if all predictions are equal, or, with a power above 0, if a
+        prediction is not positive, if a target is negative, or 0 with a power of 2, or if the
+        targets above 0 all lie at the smallest, or all at the largest prediction.
+
+    See Also
+    --------
+    cox_recalibration : The same for probabilities.
+    skcal.metrics.corp_regression_decomposition : The miscalibration without a form.
+
+    Notes
+    -----
+    The model is :math:`g(E\,y) = a + b\, g(v)` for predictions v [1]_, with the identity g for a
+    power of 0, and the logarithm otherwise. Coefficients have the least mean Tweedie deviance of
+    this power; that of calibration in the large has b = 1. With a power of 1 it is the logarithm of
+    the ratio of the sums of targets and predictions. Other powers give rows other weights, but
+    wherever the model holds, they estimate the same coefficients.
+
+    Only means are assumed: variances may be any, so that counts may be over-dispersed. With the
+    score :math:`s_i` of row i at the estimate, its information :math:`A_i` (minus the derivative of
+    the score) and the sum A, the covariance is that of the jackknife [2]_,
+
+    .. math:: \sum_i d_i d_i^\top, \qquad d_i = (A - A_i)^{-1} s_i ,
+
+    which is HC3 for a power of 0; A in place of :math:`A - A_i` would make it HC0. With `clusters`
+    i runs over clusters (CR3). Intervals and tests of one coefficient have the quantiles of
+    Student's distribution with :math:`1 / \sum_i h_i^2 - 1` degrees of freedom, :math:`h_i` the
+    share of i in the information on this coefficient, and the test of both Hotelling's. Statistics
+    are squared t ratios and Hotelling's :math:`T^2`. Where a fit is impossible without one row or
+    cluster, intervals are infinite, and p-values are 1.
+
+    All are approximations for many rows, and skewed targets need more of them. The tests at 5 %
+    rejected 3 to 7 % of calibrated samples of 100 rows, and 4 to 6 % of 1000: of counts with
+    exposures, normal targets, log-normal amounts with a standard deviation of logarithms of 1, and
+    amounts of which 70 % are 0. Of 30 log-normal amounts it was up to 10 %.
+
+    References
+    ----------
+    .. [1] B. De Cock Campo (2023). Towards reliable predictive analytics: a generalized calibration
+       framework. :doi:`10.48550/arXiv.2309.08559`
+    .. [2] R. M. Bell, D. F. McCaffrey (2002). Bias reduction in standard errors for linear
+       regression with multi-stage samples. Survey Methodology 28.
+
+    Examples
+    --------
+    Numbers of claims, and predictions with logarithms that are twice too large:
+
+    >>> import numpy as np
+    >>> from skcal.inference import mean_recalibration
+    >>> rng = np.random.default_rng(0)
+    >>> logarithm = rng.normal(size=2000)
+    >>> y_true = rng.poisson(np.exp(logarithm))
+    >>> result = mean_recalibration(y_true, np.exp(2 * logarithm), power=1)
+    >>> result.slope.low < 0.5 < result.slope.high < 1
+    True
+    >>> result.slope_test.pvalue < 1e-6
+    True
+    """
+    confidence_level = check_confidence_level(confidence_level)
+    power = check_power(power)
+    rows = read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters)
+    weights = np.ones(len(rows.targets)) if rows.weights is None else rows.weights
+    model = MeanRecalibrationModel(rows.targets, rows.predictions, weights, rows.member, power)
+    raw, level, both = model.measure(), model.fit_level(), model.fit()
+    gains = raw - both.loss, raw - level.loss, level.loss - both.loss
+    tests = both.test_all(), level.test(0), both.test(1)
+    return MeanRecalibration(
+        Interval(*both.bound(0, 0.0, confidence_level)),
+        Interval(*both.bound(1, 1.0, confidence_level)),
+        Interval(*level.bound(0, 0.0, confidence_level)),
+        *(
+            TestResult(*test, max(float(gain), 0.0))
+            for test, gain in zip(tests, gains, strict=True)
+        ),
+    )
