@@ -1,6 +1,7 @@
 """Is a calibration error more than chance: tests, intervals and bands."""
 
 from skcal._input._groups import Groups, make_groups
+from skcal.inference._actual_expected import actual_expected_ratio
 from skcal.inference._calibration import calibration_test, calibration_test_from_summary
 from skcal.inference._calibration_belt import (
     CalibrationBelt,
@@ -58,6 +59,7 @@ __all__ = [
     "RecalibrationGain",
     "RequiredSamples",
     "TestResult",
+    "actual_expected_ratio",
     "audit_groups",
     "audit_groups_from_summary",
     "calibration_belt",

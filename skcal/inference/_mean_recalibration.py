@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from skcal._input._predicted._means import check_power, read_recalibrated_means
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._mean_recalibration import MeanRecalibrationModel
@@ -102,6 +100,7 @@ def mean_recalibration(
     See Also
     --------
     cox_recalibration : The same for probabilities.
+    actual_expected_ratio : The ratio of the sums, with an interval for skewed targets.
     skcal.metrics.corp_regression_decomposition : The miscalibration without a form.
 
     Notes
@@ -109,8 +108,8 @@ def mean_recalibration(
     The model is :math:`g(E\,y) = a + b\, g(v)` for predictions v [1]_, with the identity g for a
     power of 0, and the logarithm otherwise. Coefficients have the least mean Tweedie deviance of
     this power; that of calibration in the large has b = 1. With a power of 1 it is the logarithm of
-    the ratio of the sums of targets and predictions. Other powers give rows other weights, but
-    wherever the model holds, they estimate the same coefficients.
+    :func:`actual_expected_ratio`. Other powers give rows other weights, but wherever the model
+    holds, they estimate the same coefficients.
 
     Only means are assumed: variances may be any, so that counts may be over-dispersed. With the
     score :math:`s_i` of row i at the estimate, its information :math:`A_i` (minus the derivative of
@@ -155,8 +154,9 @@ def mean_recalibration(
     confidence_level = check_confidence_level(confidence_level)
     power = check_power(power)
     rows = read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters)
-    weights = np.ones(len(rows.targets)) if rows.weights is None else rows.weights
-    model = MeanRecalibrationModel(rows.targets, rows.predictions, weights, rows.member, power)
+    model = MeanRecalibrationModel(
+        rows.targets, rows.predictions, rows.list_weights(), rows.member, power
+    )
     raw, level, both = model.measure(), model.fit_level(), model.fit()
     gains = raw - both.loss, raw - level.loss, level.loss - both.loss
     tests = both.test_all(), level.test(0), both.test(1)

@@ -123,6 +123,7 @@ def test_every_function_is_among_them():
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
     apart |= {inference.distribution_calibration_test, inference.mean_recalibration}  # of no labels
+    apart.add(inference.actual_expected_ratio)
     apart.add(inference.compare_calibration)  # of several models
     assert labelled == {*called, *apart}
     assert {f for f in functions if takes(f, "random_state")} == {*RANDOM}

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._clusters import read_clusters
+from skcal._input._clusters import read_clusters, sort_clusters
 from skcal._input._predicted._response_rows import check_values, refuse_rows
 from skcal._input._validation import check_number, check_sample_weight
 
@@ -19,6 +19,15 @@ class MeanRows(NamedTuple):
     predictions: np.ndarray
     weights: np.ndarray | None
     member: np.ndarray | None
+
+    def list_weights(self):
+        """The weights, ones if there are none."""
+        return np.ones(len(self.targets)) if self.weights is None else self.weights
+
+    def sum_units(self, values):
+        """Weighted values of the rows, summed within clusters if there are any."""
+        values = self.list_weights() * values
+        return values if self.member is None else np.bincount(self.member, values)
 
 
 def read_means(y_true, y_pred, sample_weight=None, clusters=None, *, positive=False):
@@ -42,6 +51,22 @@ def read_means(y_true, y_pred, sample_weight=None, clusters=None, *, positive=Fa
         refuse_rows("y_true must not be negative", targets, targets < 0)
         refuse_rows("y_pred must be above 0", predictions, predictions <= 0)
     return MeanRows(targets, predictions, weights, member)
+
+
+def read_sorted_means(y_true, y_pred, sample_weight, clusters):
+    """`MeanRows` in ascending order of predictions, which their order otherwise does not change."""
+    rows = read_means(y_true, y_pred, sample_weight, clusters)
+    targets, predictions, weights, member = rows
+    order = np.lexsort((targets, rows.list_weights(), predictions))
+    if member is not None:
+        marks = np.stack([targets, rows.list_weights()], axis=1)
+        member, order = sort_clusters(member, predictions, marks)
+        order, member = (
+            values[np.argsort(predictions[order], kind="stable")] for values in (order, member)
+        )
+    return MeanRows(
+        targets[order], predictions[order], None if weights is None else weights[order], member
+    )
 
 
 def check_power(power):
