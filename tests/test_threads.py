@@ -306,6 +306,9 @@ def list_jobs():
                 inference.distribution_calibration_test, X[:, 0], (X[:, 1], X[:, 1] ** 2), **many
             )
         ],
+        "mean_calibration_test": [
+            partial(inference.mean_calibration_test, X[:, 0], X[:, 1], **many),
+        ],
         "kernel_calibration_test": [
             partial(kernel, method="bootstrap", **many),
             partial(kernel, method="block", block_size=4),

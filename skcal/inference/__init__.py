@@ -24,6 +24,7 @@ from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._interval_result import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
 from skcal.inference._kernel_tests import kernel_calibration_test, mean_embedding_test
+from skcal.inference._mean_calibration import mean_calibration_test
 from skcal.inference._mean_recalibration import MeanRecalibration, mean_recalibration
 from skcal.inference._net_benefit import NetBenefitDifference, net_benefit_difference
 from skcal.inference._observed_expected import observed_expected_ratio
@@ -79,6 +80,7 @@ __all__ = [
     "isotonic_band",
     "kernel_calibration_test",
     "make_groups",
+    "mean_calibration_test",
     "mean_embedding_test",
     "mean_recalibration",
     "net_benefit_difference",

@@ -50,6 +50,7 @@ def actual_expected_ratio(
     observed_expected_ratio : The same for probabilities, with an exact interval.
     mean_recalibration : Intercept and slope; its ``calibration_in_the_large`` with a power of 1 is
         the logarithm of this ratio.
+    mean_calibration_test : Finds errors that cancel in the ratio, too.
 
     Notes
     -----
@@ -96,5 +97,5 @@ def actual_expected_ratio(
     """
     confidence_level = check_confidence_level(confidence_level)
     rows = read_means(y_true, y_pred, sample_weight, clusters, positive=True)
-    sums = [rows.sum_units(values) for values in (rows.targets, rows.predictions)]
-    return Interval(*bound_ratio(*sums, confidence_level))
+    actual, expected = rows.sum_units(rows.targets), rows.sum_units(rows.predictions)
+    return Interval(*bound_ratio(actual, expected, confidence_level))

@@ -101,6 +101,7 @@ def mean_recalibration(
     --------
     cox_recalibration : The same for probabilities.
     actual_expected_ratio : The ratio of the sums, with an interval for skewed targets.
+    mean_calibration_test : Finds errors of any form.
     skcal.metrics.corp_regression_decomposition : The miscalibration without a form.
 
     Notes
@@ -158,14 +159,17 @@ def mean_recalibration(
         rows.targets, rows.predictions, rows.list_weights(), rows.member, power
     )
     raw, level, both = model.measure(), model.fit_level(), model.fit()
-    gains = raw - both.loss, raw - level.loss, level.loss - both.loss
-    tests = both.test_all(), level.test(0), both.test(1)
+    tests = (
+        (both.test_all(), raw - both.loss),
+        (level.test(0), raw - level.loss),
+        (both.test(1), level.loss - both.loss),
+    )
     return MeanRecalibration(
         Interval(*both.bound(0, 0.0, confidence_level)),
         Interval(*both.bound(1, 1.0, confidence_level)),
         Interval(*level.bound(0, 0.0, confidence_level)),
         *(
-            TestResult(*test, max(float(gain), 0.0))
-            for test, gain in zip(tests, gains, strict=True)
+            TestResult(statistic, pvalue, max(float(gain), 0.0))
+            for (statistic, pvalue), gain in tests
         ),
     )

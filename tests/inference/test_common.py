@@ -96,6 +96,7 @@ RANDOM = {
         inference.distribution_calibration_test, V, (V, V + 1), **FEW
     ),
     kernel_calibration_test: partial(kernel_calibration_test, Y, V, **FEW),
+    inference.mean_calibration_test: partial(inference.mean_calibration_test, Y, V, **FEW),
     recalibration_gain: partial(recalibration_gain, 1 - Y, V, recalibrator="temperature"),
     required_samples: partial(required_samples, V, effect={"slope": 0.3}, **FEW),
     t_cal_test: partial(t_cal_test, Y, V, **FEW),
@@ -122,8 +123,9 @@ def test_every_function_is_among_them():
     called = {getattr(call, "func", call) for call in CALLS.values()}
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
-    apart |= {inference.distribution_calibration_test, inference.mean_recalibration}  # of no labels
-    apart.add(inference.actual_expected_ratio)
+    apart.add(inference.distribution_calibration_test)  # of no labels
+    apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
+    apart.add(inference.mean_recalibration)
     apart.add(inference.compare_calibration)  # of several models
     assert labelled == {*called, *apart}
     assert {f for f in functions if takes(f, "random_state")} == {*RANDOM}

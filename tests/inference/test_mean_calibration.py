@@ -1,0 +1,195 @@
+"""The test of predicted means: its definition, all signs of few rows, and levels of many."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from skcal.inference import mean_calibration_test
+
+Y = np.array([1.0, 0.2, 3.0, 2.5, 0.0, 4.0, 2.0, 7.0])
+P = np.array([0.5, 1.0, 1.0, 2.0, 2.5, 2.5, 4.0, 5.0])
+SIDES = {"two-sided": (0, 1), "greater": (0,), "less": (1,)}
+each_deviation = pytest.mark.parametrize("deviation", ["range", "max"])
+each_alternative = pytest.mark.parametrize("alternative", SIDES)
+ignore_few = pytest.mark.filterwarnings("ignore:clusters holds . clusters")
+
+
+def find_sides(residuals, p, deviation):
+    """Largest sums of residuals over the predictions from one to another, and their negatives."""
+    places = np.append(-np.inf, np.unique(p))
+    ends = [(low, high) for low in places for high in places if low <= high]
+    if deviation == "max":
+        ends = [(low, high) for low, high in ends if low == -np.inf]
+    sums = [residuals[(p > low) & (p <= high)].sum() for low, high in ends]
+    return np.array([max(sums), -min(sums)])
+
+
+def flip_all_signs(residuals, p, w, member, deviation, alternative):
+    """Statistic, p-value, estimate and mean of the draws, by their definition."""
+    sides, n_units = list(SIDES[alternative]), member.max() + 1
+    centred = residuals - w * np.average(residuals / w, weights=w)
+    centred_sums = np.bincount(member, centred)
+    sums = np.bincount(member, residuals)
+    scale = np.sqrt(sums @ sums)
+    observed = find_sides(residuals, p, deviation)[sides] / scale
+    by_signs, by_halves = [], []
+    for signs in [*product([1, -1], repeat=n_units)][1:]:
+        signs = np.array(signs)
+        found = find_sides(signs[member] * residuals, p, deviation)[sides]
+        by_signs.append(found / scale)
+        found = find_sides(signs[member] * centred, p, deviation)[sides]
+        half = np.sqrt(2 * np.sum(centred_sums[signs > 0] ** 2))
+        by_halves.append(found / half if half else np.where(found > 0, np.inf, 0.0))
+    counts = [np.sum(drawn >= observed - 1e-9, axis=0) for drawn in (by_signs, by_halves)]
+    pvalues = np.max((1 + np.array(counts)) / 2**n_units, axis=0)
+    null_mean = np.max(by_signs, axis=1).mean()
+    return observed.max(), min(len(sides) * pvalues.min(), 1.0), observed.max() * scale, null_mean
+
+
+@ignore_few
+@each_deviation
+@each_alternative
+def test_all_signs_of_few_rows(deviation, alternative, rng):
+    weights, member = rng.uniform(0.5, 2, 8), np.array([0, 1, 2, 0, 3, 4, 5, 2])
+    options = {"deviation": deviation, "alternative": alternative}
+    for w, clusters in ((np.ones(8), None), (weights, None), (weights, member)):
+        found = mean_calibration_test(Y, P, sample_weight=w, clusters=clusters, **options)
+        units = np.arange(8) if clusters is None else clusters
+        expected = np.array(flip_all_signs(w * (Y - P), P, w, units, deviation, alternative))
+        scale = 1 / w.sum()
+        got = found.statistic, found.pvalue, found.estimate / scale, found.null_mean
+        np.testing.assert_allclose(got, expected, rtol=1e-9)
+
+
+@each_deviation
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_exact_where_residuals_are_symmetric(deviation, alternative, rng):
+    """All signs of given sizes are as likely: no p-value comes more often than it says."""
+    sizes, p = rng.exponential(size=6), np.array([1.0, 2.0, 2.0, 3.0, 4.0, 5.0])
+    pvalues = [
+        mean_calibration_test(
+            p + signs * sizes, p, deviation=deviation, alternative=alternative
+        ).pvalue
+        for signs in product([1, -1], repeat=6)
+    ]
+    for level in np.unique(pvalues):
+        assert np.mean(np.array(pvalues) <= level + 1e-12) <= level + 1e-12
+    assert len(np.unique(pvalues)) > 5
+
+
+def test_draws_tend_to_all_signs():
+    options = {"alternative": "less", "deviation": "max"}
+    exact = mean_calibration_test(Y, P, n_resamples=255, **options)
+    assert mean_calibration_test(Y, P, n_resamples=10**5, **options) == exact
+    y, p = np.tile(Y, 2), np.tile(P, 2)  # 2^16 signs
+    exact = mean_calibration_test(y, p, n_resamples=2**16 - 1, **options)
+    drawn = mean_calibration_test(y, p, n_resamples=20_000, random_state=0, **options)
+    error = np.sqrt(exact.pvalue * (1 - exact.pvalue) / 20_000)
+    assert drawn.pvalue == pytest.approx(exact.pvalue, abs=4 * error)
+    assert drawn.null_mean == pytest.approx(exact.null_mean, rel=0.02)
+
+
+def test_order_units_weights_and_clusters_of_copies(rng):
+    p = rng.gamma(4, 0.25, 60).round(1)
+    y, weights, order = rng.poisson(p), rng.integers(1, 4, 60), rng.permutation(60)
+    member, options = rng.integers(0, 20, 60), {"random_state": 3}
+    plain = mean_calibration_test(y, p, **options)
+    weighted = mean_calibration_test(y, p, sample_weight=weights, **options)
+    assert weighted != plain
+    for given in ({}, {"sample_weight": weights}, {"clusters": member}):
+        expected = mean_calibration_test(y, p, **given, **options)
+        moved = {name: values[order] for name, values in given.items()}
+        found = mean_calibration_test(y[order], p[order], **moved, **options)
+        np.testing.assert_allclose(found[:3], expected[:3], rtol=1e-12)
+    names = mean_calibration_test(y, p, clusters=(97 * member % 101).astype(str), **options)
+    by_cluster = mean_calibration_test(y, p, clusters=member, **options)
+    np.testing.assert_allclose(names[:3], by_cluster[:3], rtol=1e-12)
+    for scale in (1e-90, 1e90):
+        scaled = mean_calibration_test(
+            scale * y, scale * p, sample_weight=scale * weights, **options
+        )
+        assert scaled.pvalue == weighted.pvalue
+        assert scaled.estimate == pytest.approx(scale * weighted.estimate)
+    absent = np.append(y, 1e9), np.append(p, 0.0), np.append(weights, 0)
+    found = mean_calibration_test(*absent[:2], sample_weight=absent[2], **options)
+    np.testing.assert_allclose(found[:3], weighted[:3], rtol=1e-12)
+    plain, copies = (
+        mean_calibration_test(
+            np.tile(y, k), np.tile(p, k), clusters=clusters, alternative="greater"
+        )
+        for k, clusters in ((1, None), (2, np.tile(np.arange(60), 2)))
+    )
+    assert copies.statistic == pytest.approx(plain.statistic)
+    assert copies.pvalue == pytest.approx(plain.pvalue, abs=0.1)  # of 999 draws each
+
+
+def test_sides_mirror_each_other():
+    found, mirrored = (
+        mean_calibration_test(y, p, alternative=alternative)
+        for y, p, alternative in ((Y, P, "less"), (-Y, -P, "greater"))
+    )
+    np.testing.assert_allclose(found[:3], mirrored[:3], rtol=1e-12)
+
+
+def test_one_row_and_exact_predictions():
+    assert mean_calibration_test([1.0], [2.0]).pvalue == 1
+    exact = mean_calibration_test(P, P)
+    assert (exact.statistic, exact.pvalue, exact.estimate) == (0, 1, 0)
+
+
+def test_refusals():
+    for options, message in (
+        ({"deviation": "kuiper"}, "^deviation must be one of 'range', 'max'; got 'kuiper'"),
+        ({"alternative": "larger"}, "^alternative must be one of 'two-sided', 'greater', 'less'"),
+        ({"n_resamples": 0}, "^n_resamples must be at least 1; got 0"),
+        ({"sample_weight": -Y}, "^sample_weight must be finite and not negative"),
+        ({"clusters": np.zeros(8)}, "^clusters must hold at least two clusters with rows; got 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mean_calibration_test(Y, P, **options)
+    with pytest.raises(ValueError, match=r"^y_pred must hold finite numbers; got inf at row 0"):
+        mean_calibration_test([1.0, 2.0], [np.inf, 1.0])
+
+
+def test_finds_where_means_are_wrong(rng):
+    """A wrong shift is one-sided; errors that cancel as a whole are found too."""
+    p = rng.normal(size=400)
+    shifted = p + 0.3 + rng.normal(size=400)
+    options = {"random_state": 0}
+    assert mean_calibration_test(shifted, p, **options).pvalue < 0.01
+    assert mean_calibration_test(shifted, p, alternative="less", **options).pvalue > 0.2
+    bent = p + 0.4 * np.sign(np.abs(p) - 0.67) + rng.normal(size=400)
+    assert mean_calibration_test(bent, p, **options).pvalue < 0.01
+    assert mean_calibration_test(bent, p, deviation="max", **options).pvalue < 0.05
+
+
+def draw(kind, n, rng):
+    """Calibrated rows, as arguments of the function."""
+    p, options = np.exp(rng.normal(0, 0.5, n)), {}
+    amounts = np.exp(rng.normal(-0.5, 1, n))
+    if kind == "counts":
+        options["sample_weight"] = rng.uniform(0.1, 1, n)
+        y = rng.poisson(0.3 * p * options["sample_weight"]) / (0.3 * options["sample_weight"])
+    elif kind == "amounts":
+        y = p * amounts
+    elif kind == "amounts with zeros":
+        y = p * amounts * (rng.random(n) < 0.3) / 0.3
+    elif kind == "normal":
+        p = rng.normal(size=n)
+        y = p + np.exp(p / 2) * rng.normal(size=n)
+    else:
+        options["clusters"] = np.arange(n) // 5
+        y = rng.poisson(2 * p * rng.gamma(4, 1 / 4, n)[options["clusters"]]) / 2
+    return {"y_true": y, "y_pred": p} | options
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("kind", ["counts", "amounts", "amounts with zeros", "normal", "clusters"])
+def test_levels(kind, n, rng):
+    n_samples, options = 1000, {"n_resamples": 199, "random_state": rng}
+    found = [mean_calibration_test(**draw(kind, n, rng), **options) for _ in range(n_samples)]
+    n_rejected = sum(one.pvalue <= 0.05 for one in found)
+    assert n_rejected <= binom(n_samples, 0.05).ppf(0.999)
