@@ -238,12 +238,25 @@ def test_without_a_solution():
         ([1, 0, 3], [1, 2, 3], 2, "^y_true must be above 0 with a power of 2; got 0.0 at row 1"),
         ([1, -1, 3], [1, 2, 3], 1, "^y_true must not be negative; got -1.0 at row 1"),
         ([1, 1, 3], [1, 0, 3], 2, "^y_pred must be above 0; got 0.0 at row 1"),
+        ([1, 1, 3], [1, 1e-200, 3], 2, "^y_pred must be at least 1e-100; got 1e-200 at row 1"),
         ([1, 1, 3], [1, 2, 3], 0.5, r"^power must be 0 or from 1 to 2; got 0\.5"),
         ([1, 1, 3], [1, 2, 3], 3, r"^power must be 0 or from 1 to 2; got 3"),
         ([1, 1, 3], [1, 2, 3], "poisson", "^power must be a number; got 'poisson'"),
     ):
         with pytest.raises(ValueError, match=message):
             mean_recalibration(y, p, power=power)
+    with pytest.raises(ValueError, match=r"^The weights above 0 must lie within a factor of 1e100"):
+        mean_recalibration(Y, P, sample_weight=np.append(1e-200, np.ones(11)))
+
+
+@each_power
+def test_extreme_numbers_have_an_answer(power):
+    """Steps end, also where numbers overflow along the way."""
+    sizes = [1e-90, 1e-8, 1.0, 1e90]
+    for y, p in ((sizes, sizes[::-1]), ([1.0, 1e-8, 1e90, 2.0], [1.0, 1e-90, 1e90, 3.0])):
+        for weights in (None, [1e-90, 1.0, 2.0, 1.0]):
+            found = mean_recalibration(y, p, power=power, sample_weight=weights)
+            assert not np.isnan(np.concatenate([one[:3] for one in found])).any()
 
 
 @pytest.mark.parametrize("power", [1, 1.25, 1.5, 2])
@@ -302,5 +315,4 @@ def test_levels(kind, n, most, rng):
     found = [mean_recalibration(**draw(kind, n, rng)) for _ in range(n_samples)]
     for place in (3, 4, 5):
         n_rejected = sum(one[place].pvalue <= 0.05 for one in found)
-        print(kind, n, place, n_rejected)
         assert n_rejected <= binom(n_samples, most).ppf(0.999)

@@ -80,10 +80,17 @@ def check_power(power):
 def read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters):
     """`MeanRows` for which intercept and slope exist."""
     rows = read_means(y_true, y_pred, sample_weight, clusters, positive=power > 0)
-    targets, predictions = rows.targets, rows.predictions
+    targets, predictions, weights, _ = rows
+    if weights is not None and weights.min() < 1 / _LARGEST:
+        raise ValueError(
+            "The weights above 0 must lie within a factor of 1e100 of each other; "
+            f"sample_weight holds one that is {weights.min():.3g} times another."
+        )
     low, high = predictions.min(), predictions.max()
     if low == high:
         raise ValueError(f"y_pred must not be the same in all rows; got {low:g}.")
+    if power:
+        refuse_rows("y_pred must be at least 1e-100", predictions, predictions < 1 / _LARGEST)
     if power == 2:
         refuse_rows("y_true must be above 0 with a power of 2", targets, targets == 0)
     elif power:

@@ -20,6 +20,7 @@ _LEAST_REST = 1e-9
 _LAST_DECREMENT = 1e-12
 _MAX_STEPS = 200
 _CUT = 4.0
+_MAX_CUTS = 50
 # Differences, relative to the spread of the links, and errors that are smaller are rounding.
 _ROUNDING = 1e-12
 _LEAST_DEGREES = 0.1
@@ -142,15 +143,18 @@ class MeanRecalibrationModel:
             point[0] = np.log(self._shares @ self._targets / (self._shares @ np.exp(self._offset)))
         loss, pull, hessian = self._expand(point, columns)
         for _ in range(_MAX_STEPS):
-            move = np.linalg.solve(hessian, pull)
+            move = np.linalg.pinv(hessian, hermitian=True) @ pull
             decrement = pull @ move
             if decrement <= _LAST_DECREMENT * hessian[0, 0]:
                 return point + move
-            while True:
-                found = self._expand(point + move, columns)
-                if found[0] < loss or (point + move == point).all():
+            found = self._expand(point + move, columns)
+            for _ in range(_MAX_CUTS):
+                if found[0] < loss:
                     break
                 move = move / _CUT
+                found = self._expand(point + move, columns)
+            else:  # the arithmetic resolves no smaller decrease
+                return point
             point = point + move
             loss, pull, hessian = found
         return point
@@ -162,11 +166,15 @@ class MeanRecalibrationModel:
         loss = 2 * self._loss_unit * self._expand(point, columns)[0]
         _, pulls, curvature = self._expand_rows(point, columns)
         scores, parts = self._sum_units(columns, self._shares * pulls, self._shares * curvature)
+        scale = np.trace(parts.sum(axis=0))
+        scores, parts = scores / scale, parts / scale
         whole = parts.sum(axis=0)
-        directions = np.linalg.solve(whole, to_own.T)
+        inverse = np.linalg.pinv(whole, hermitian=True)
+        directions = inverse @ to_own.T
         told = np.einsum("gij,ik,jk->kg", parts, directions, directions)
-        told /= told.sum(axis=1, keepdims=True)
-        jointly = np.trace(np.linalg.solve(whole, parts), axis1=1, axis2=2) / len(whole)
+        totals = told.sum(axis=1, keepdims=True)
+        told = np.divide(told, totals, where=totals > 0, out=np.ones(told.shape))
+        jointly = np.trace(inverse @ parts, axis1=1, axis2=2) / len(whole)
         covariance = np.full(whole.shape, np.inf)
         if (np.linalg.det(whole - parts) > _LEAST_REST * np.linalg.det(whole)).all():
             steps = np.linalg.solve(whole - parts, scores[:, :, None])[:, :, 0]
