@@ -12,14 +12,14 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.sparse import csr_array
 
+from skcal._numerics.inference._skewness import undo_skewness
+
 # Ranks are known to this many parts of all rows.
 _N_NODES = 1024
 # Places where the curve is evaluated.
 _N_POINTS = 129
 # Bandwidth of 1000 rows, a share of all of them, and the smallest one.
 _USUAL, _SMALLEST = 0.15, 0.02
-# Sums that are less skewed than this are taken for symmetric ones.
-_SYMMETRIC = 1e-6
 
 
 class MeanCurve(NamedTuple):
@@ -95,7 +95,7 @@ def _average(rows, node, kernel, level, bound):
     skewness = np.divide(third, size, out=np.zeros_like(third), where=size > 0)
     known = (variance > 0) & (freedom > 1e-6)  # equal targets do not tell how others vary
     low, high = (
-        predicted + np.where(known, gaps - _allow_for_skewness(end, skewness) * error, np.nan)
+        predicted + np.where(known, gaps - undo_skewness(end, skewness) * error, np.nan)
         for end in (height, -height)
     )
     return MeanCurve(predicted, predicted + gaps, low, high)
@@ -126,15 +126,3 @@ def _bound_path(covariance, freedom, alpha):
 def _bound_each(covariance, freedom, alpha):
     """The same for independent means, each with its own quantile (Bonferroni)."""
     return stats.t.isf(alpha / 2 / len(freedom), freedom)
-
-
-def _allow_for_skewness(height, skewness):
-    """Quantile of a studentised sum with this skewness, where that of a symmetric one is `height`.
-
-    Without it the ends of skewed data, as amounts of money are, miss large values too often
-    (P. Hall, 1992, Journal of the Royal Statistical Society B 54).
-    """
-    is_flat = np.abs(skewness) < _SYMMETRIC
-    skewness = np.where(is_flat, 1.0, skewness)
-    corrected = 3 / skewness * (np.cbrt(1 + skewness * (height - skewness / 6)) - 1)
-    return np.where(is_flat, height, corrected)

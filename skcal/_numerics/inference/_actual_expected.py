@@ -9,11 +9,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from skcal._numerics.inference._effective_rows import find_degrees
+from skcal._numerics.inference._skewness import undo_skewness
 
 # A row or cluster with a larger share of what is expected is all that is known.
 _LARGEST_SHARE = 1 - 1e-9
-# Skewnesses that are smaller are none.
-_SMALLEST = 1e-6
 
 
 def bound_ratio(actual, expected, confidence_level):
@@ -34,17 +33,13 @@ def find_factors(moves, quantile):
     """The lower and the upper end of an interval of 1, for a quantile of the normal law.
 
     Each is the further one of two: of the interval that is symmetric on the scale of logarithms,
-    and of that from which P. Hall's transformation (1992, Journal of the Royal Statistical Society
-    B 54) takes the skewness. With t the studentised difference and g the skewness over the root of
-    the number of rows, t + g (t^2 / 3 + 1 / 6) + g^2 t^3 / 27 is about normal.
+    and of that which allows for skewness.
     """
     error = np.sqrt(moves @ moves)
     if error == 0:
         return 1.0, 1.0
     skewness = np.sum((moves / error) ** 3)
-    ends = np.array([quantile, -quantile])
-    if abs(skewness) > _SMALLEST:
-        ends = 3 / skewness * (np.cbrt(1 + skewness * (ends - skewness / 6)) - 1)
+    ends = undo_skewness(np.array([quantile, -quantile]), skewness)
     with np.errstate(over="ignore"):
         factor = np.exp(quantile * error)
     low, high = 1 - error * ends
