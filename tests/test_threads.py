@@ -279,6 +279,7 @@ def list_jobs():
     kernel = partial(inference.kernel_calibration_test, labels, triple)
     report = partial(calibration_report, y, proba, **many)
     audit = partial(inference.audit_groups, y, proba, np.arange(400) % 3, **many)
+    audit_means = partial(inference.audit_mean_groups, *X.T, np.arange(200) % 3, **many)
     parts = GroupedSummary(n_cells=64).update(y1, p1, by=np.arange(3000) % 3)
     audit_parts = partial(inference.audit_groups_from_summary, parts, **many)
     classes, scores = np.arange(80) % 40, np.random.default_rng(0).dirichlet(np.ones(40), 7000)
@@ -296,6 +297,7 @@ def list_jobs():
         ],
         "audit_groups": [lambda **options: audit(**options).pvalues],
         "audit_groups_from_summary": [lambda **options: audit_parts(**options).pvalues],
+        "audit_mean_groups": [lambda **options: audit_means(**options).pvalues],
         "calibration_test_from_summary": [partial(TEST_SUMMARY, summary, **many)],
         "required_samples": [
             partial(inference.required_samples, proba, effect={"slope": 0.4}, **many)

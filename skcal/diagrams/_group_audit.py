@@ -66,6 +66,7 @@ class GroupAuditDisplay(ShownInNotebooks):
     See Also
     --------
     skcal.inference.audit_groups : The numbers.
+    skcal.inference.audit_mean_groups : Those of predicted means, which :meth:`from_audit` draws.
 
     Notes
     -----
@@ -104,7 +105,8 @@ class GroupAuditDisplay(ShownInNotebooks):
         Parameters
         ----------
         audit : GroupAudit
-            What :func:`~skcal.inference.audit_groups` found.
+            What :func:`~skcal.inference.audit_groups` or
+            :func:`~skcal.inference.audit_mean_groups` found.
         ax : matplotlib axes, default=None
             Axes that show no other display. None creates a new figure and axes.
         **plot_kwargs : dict
@@ -302,6 +304,12 @@ class GroupAuditDisplay(ShownInNotebooks):
         audit, place = self.audit, np.arange(n_shown)
         gap = (audit.mean_outcome - audit.mean_prediction)[:n_shown]
         ends = np.stack([audit.low, audit.high])[:, :n_shown]
+        is_bound = np.isfinite(ends)
+        is_bound &= [[audit.alternative != "less"], [audit.alternative != "greater"]]
+        known = np.concatenate([gap, ends[is_bound], [0.0]])
+        margin = _MARGIN * np.ptp(known) or _MARGIN
+        limits = known.min() - margin, known.max() + margin
+        ends = np.where(np.isinf(ends), np.clip(ends, *limits), ends)
         reach = np.stack([gap - ends[0], ends[1] - gap])
         is_rejected = audit.adjusted_pvalues[:n_shown] <= alpha
         holds_zero = (ends[0] <= 0) & (ends[1] >= 0)
@@ -322,11 +330,8 @@ class GroupAuditDisplay(ShownInNotebooks):
                 points, _, (bars,) = axes.errorbar(gap[rows], place[rows], xerr=lengths, **look)
                 self.points_.append(points)
                 self.intervals_.append(bars)
-        if audit.alternative != "two-sided":  # open ends leave the axes
-            bounds = ends[0] if audit.alternative == "greater" else ends[1]
-            first, last = (end([*gap, *bounds, 0.0]) for end in (min, max))
-            margin = _MARGIN * (last - first) or _MARGIN
-            axes.set_xlim(first - margin, last + margin)
+        if not is_bound.all():  # other ends leave the axes
+            axes.set_xlim(limits)
 
     def _label(self, axes, n_shown, n_rows, n_columns):
         from matplotlib.ticker import MaxNLocator

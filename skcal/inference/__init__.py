@@ -19,11 +19,13 @@ from skcal.inference._consistency_band import ConsistencyBand, consistency_band
 from skcal.inference._cox import CoxRecalibration, cox_recalibration
 from skcal.inference._cumulative import cumulative_calibration_test
 from skcal.inference._distribution import distribution_calibration_test
-from skcal.inference._group_audit import GroupAudit, audit_groups, audit_groups_from_summary
+from skcal.inference._group_audit import audit_groups, audit_groups_from_summary
+from skcal.inference._group_record import GroupAudit
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._interval_result import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
 from skcal.inference._kernel_tests import kernel_calibration_test, mean_embedding_test
+from skcal.inference._mean_audit import audit_mean_groups
 from skcal.inference._mean_calibration import mean_calibration_test
 from skcal.inference._mean_recalibration import MeanRecalibration, mean_recalibration
 from skcal.inference._net_benefit import NetBenefitDifference, net_benefit_difference
@@ -63,6 +65,7 @@ __all__ = [
     "actual_expected_ratio",
     "audit_groups",
     "audit_groups_from_summary",
+    "audit_mean_groups",
     "calibration_belt",
     "calibration_belt_test",
     "calibration_test",

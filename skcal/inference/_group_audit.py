@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from skcal._estimates._counts import count_rows
 from skcal._input._groups import group_keys
 from skcal._input._independent_rows import reduce_to_clustered_groups
-from skcal._input._validation import (
-    check_confidence_level,
-    check_integer,
-    check_number,
-    check_option,
-)
 from skcal._numerics.cells._cell_moments import average_cells
-from skcal._numerics.inference._group_statistics import fit_to_tests
-from skcal._numerics.inference._monte_carlo import adjust_by_holm
-from skcal._tools._show_record import as_record
 from skcal.inference._draws import Draws
 from skcal.inference._group_atoms import (
-    STATISTICS,
     CountedCells,
     describe_cells,
     describe_rows,
@@ -31,121 +20,12 @@ from skcal.inference._group_atoms import (
     merge_rows_of_groups,
 )
 from skcal.inference._group_comparison import compare_clusters, compare_groups
+from skcal.inference._group_record import GroupAudit, check_draws, check_test, make_audit
 from skcal.inference._summaries import check_summary
 from skcal.streaming import GroupedSummary
 
 if TYPE_CHECKING:
     from skcal._tools._typing import ArrayLike, RandomState
-
-# Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
-_LEAST = 0.05
-_N_SHOWN = 10
-# A bound of this level or a lower one is no further out than the estimate.
-_LEAST_ONE_SIDED_LEVEL = 0.5
-
-
-@as_record
-class GroupAudit(NamedTuple):
-    """Results of `audit_groups` for each group, the most significant first.
-
-    Attributes
-    ----------
-    pvalue : float
-        p-value of the hypothesis that the model is calibrated in all groups.
-    names : list
-        Names of the groups.
-    n_samples : ndarray of int of shape (n_groups,)
-        Numbers of rows.
-    mean_outcome, mean_prediction : ndarray of shape (n_groups,)
-        Share of outcomes 1, and what was predicted.
-    low, high : ndarray of shape (n_groups,)
-        Ends of simultaneous intervals of the difference, the mean outcome minus the prediction;
-        approximate with unequal weights. Where the mean is what is tested, they agree with the
-        adjusted p-values.
-    statistics : ndarray of shape (n_groups,)
-        Statistics of the groups.
-    pvalues : ndarray of shape (n_groups,)
-        p-value of each group, if it were the only one.
-    adjusted_pvalues : ndarray of shape (n_groups,)
-        p-value of each group that accounts for all of them.
-    statistic, adjust, alternative : str
-        How groups were tested.
-    confidence_level : float
-        Probability that all intervals hold at once.
-    """
-
-    pvalue: float
-    names: list[Any]
-    n_samples: np.ndarray
-    mean_outcome: np.ndarray
-    mean_prediction: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    statistics: np.ndarray
-    pvalues: np.ndarray
-    adjusted_pvalues: np.ndarray
-    statistic: str
-    adjust: str
-    alternative: str
-    confidence_level: float
-
-    def find(self, alpha: float = 0.05) -> list[Any]:
-        """Groups in which the model is miscalibrated: adjusted p-value of at most `alpha`.
-
-        Parameters
-        ----------
-        alpha : float, default=0.05
-            At least 0 and below 1: the probability to name a group in which the model is right.
-
-        Returns
-        -------
-        list
-            Names, the most significant group first.
-        """
-        alpha = check_number("alpha", alpha, 0, below=1)
-        found = np.flatnonzero(self.adjusted_pvalues <= alpha)
-        return [self.names[k] for k in found]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Table with a row for each group, the most significant first.
-
-        Returns
-        -------
-        DataFrame
-            Columns group, n_samples, mean_outcome, mean_prediction, difference, low, high,
-            statistic, pvalue, adjusted_pvalue.
-        """
-        return pd.DataFrame(
-            {
-                "group": self.names,
-                "n_samples": self.n_samples,
-                "mean_outcome": self.mean_outcome,
-                "mean_prediction": self.mean_prediction,
-                "difference": self.mean_outcome - self.mean_prediction,
-                "low": self.low,
-                "high": self.high,
-                "statistic": self.statistics,
-                "pvalue": self.pvalues,
-                "adjusted_pvalue": self.adjusted_pvalues,
-            }
-        )
-
-    def print(self, n_groups: int = _N_SHOWN) -> None:
-        """Print the result and the most significant groups.
-
-        Parameters
-        ----------
-        n_groups : int, default=10
-            How many groups are shown at most.
-        """
-        n_groups, found = check_integer("n_groups", n_groups, minimum=1), len(self.find())
-        print(
-            f"Test of calibration in {len(self.names)} groups: p = {self.pvalue:.3g}. "
-            f"Miscalibrated at 5 %: {found}."
-        )
-        table = self.to_frame().head(n_groups)
-        columns = ["group", "n_samples", "difference", "low", "high", "adjusted_pvalue"]
-        print(table[columns].to_string(index=False, float_format=lambda value: f"{value:.3g}"))
 
 
 def audit_groups(
@@ -255,6 +135,7 @@ def audit_groups(
     --------
     make_groups : Groups from the columns of a table.
     audit_groups_from_summary : The same for summaries of a stream.
+    audit_mean_groups : The same for predicted means, such as those of counts and amounts.
     calibration_test : One test of disjoint groups with any measure.
 
     Notes
@@ -352,7 +233,7 @@ def audit_groups(
     >>> sorted(audit.find())
     ['region = north', 'region = south']
     """
-    level = _check_test(statistic, adjust, alternative, confidence_level)
+    level = check_test(statistic, adjust, alternative, confidence_level)
     draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     options = {"max_depth": max_depth, "min_samples": min_samples, "n_bins": n_bins}
@@ -364,7 +245,7 @@ def audit_groups(
         data | {"reduction": reduction},
         options | {"max_groups": max_groups},
     )
-    _check_draws(adjust, draws.n_resamples, len(groups.names))
+    check_draws(adjust, draws.n_resamples, len(groups.names))
     tested = statistic, alternative
     statistics = merge_rows_of_groups(sample, groups, *tested, member)
     means = describe_rows(sample, groups, (1 - level) / len(groups.names), alternative, member)
@@ -372,7 +253,7 @@ def audit_groups(
         found = compare_groups(statistics, draws)
     else:
         found = compare_clusters(statistics, sample, groups, member, draws, tested)
-    return _audit(groups, found, statistics.of_mean, means, *tested, adjust, level)
+    return make_audit(groups, found, statistics.of_mean, means, *tested, adjust, level)
 
 
 def audit_groups_from_summary(
@@ -472,38 +353,17 @@ def audit_groups_from_summary(
     >>> audit.find()
     ['region = north', 'all rows']
     """
-    level = _check_test(statistic, adjust, alternative, confidence_level)
+    level = check_test(statistic, adjust, alternative, confidence_level)
     draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     keys, cells = _count_cells(summary)
     n_rows = np.bincount(cells.key, cells.n_rows)
     options = {"max_depth": max_depth, "min_samples": min_samples, "max_groups": max_groups}
     groups = group_keys(keys, key_names, n_rows, **options)
     statistics = merge_cells_of_groups(cells, groups, statistic, alternative)
-    _check_draws(adjust, draws.n_resamples, len(groups.names))
+    check_draws(adjust, draws.n_resamples, len(groups.names))
     means = describe_cells(cells, groups, (1 - level) / len(groups.names), alternative)
     found, of_mean = compare_groups(statistics, draws), statistics.of_mean
-    return _audit(groups, found, of_mean, means, statistic, alternative, adjust, level)
-
-
-def _check_test(statistic, adjust, alternative, confidence_level):
-    """The level of the intervals."""
-    check_option("statistic", statistic, STATISTICS)
-    check_option("adjust", adjust, ("min-p", "holm"))
-    check_option("alternative", alternative, ("two-sided", "greater", "less"))
-    level = check_confidence_level(confidence_level)
-    if alternative == "two-sided":
-        return level
-    if statistic != "mean":
-        raise ValueError(
-            f"alternative must be 'two-sided' for statistic={statistic!r}, which detects errors "
-            f"of both signs; got {alternative!r}, which needs statistic='mean'."
-        )
-    if level <= _LEAST_ONE_SIDED_LEVEL:
-        raise ValueError(
-            f"confidence_level must be above {_LEAST_ONE_SIDED_LEVEL} for "
-            f"alternative={alternative!r}; got {level}."
-        )
-    return level
+    return make_audit(groups, found, of_mean, means, statistic, alternative, adjust, level)
 
 
 def _count_cells(summary):
@@ -523,37 +383,3 @@ def _count_cells(summary):
     if not keys:
         raise ValueError("summary must hold rows; got an empty summary.")
     return keys, CountedCells(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-def _audit(groups, found, of_mean, means, statistic, alternative, adjust, level):
-    """What is found, from the comparison with the draws."""
-    adjusted = found.adjusted if adjust == "min-p" else adjust_by_holm(found.pvalues)
-    outcome, prediction, low, high = means
-    fitted = fit_to_tests(outcome - prediction, low, high, adjusted, 1 - level, alternative)
-    low, high = np.where(of_mean, fitted, (low, high))
-    order = np.lexsort([found.log_pvalues, adjusted])
-    return GroupAudit(
-        pvalue=float(adjusted.min()),
-        names=[groups.names[k] for k in order],
-        n_samples=groups.n_samples[order],
-        mean_outcome=outcome[order],
-        mean_prediction=prediction[order],
-        low=low[order],
-        high=high[order],
-        statistics=found.statistics[order],
-        pvalues=found.pvalues[order],
-        adjusted_pvalues=adjusted[order],
-        statistic=statistic,
-        adjust=adjust,
-        alternative=alternative,
-        confidence_level=level,
-    )
-
-
-def _check_draws(adjust, n_resamples, n_groups):
-    least = int(np.ceil(n_groups / _LEAST)) - 1
-    if adjust == "holm" and n_resamples < least:
-        raise ValueError(
-            f"n_resamples must be at least {least} for adjust='holm' and {n_groups} groups, or no "
-            f"p-value can be below {_LEAST}; got {n_resamples}."
-        )

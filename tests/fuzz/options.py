@@ -161,6 +161,7 @@ OPTIONS = {
     "split_every": mostly([2, 3], [1, 0, 2.0]),
     "statistic": mostly([*MEASURES], ["mean"]),
     "audit_groups.statistic": mostly(["mean", "slope", "kuiper"], ["x"]),
+    "audit_mean_groups.statistic": mostly(["mean", "slope", "kuiper"], ["x"]),
     "strategy": mostly(["uniform", "quantile"], ["sweep", "equal"]),
     "expected_calibration_error.strategy": mostly(["uniform", "quantile", "sweep"], ["equal"]),
     "canonical_calibration_error.strategy": mostly(["uniform", "median_variance"], ["sweep"]),

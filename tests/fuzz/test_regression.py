@@ -19,7 +19,7 @@ from skcal.diagrams import (
     PITDisplay,
     QuantileReliabilityDisplay,
 )
-from skcal.inference import distribution_calibration_test
+from skcal.inference import audit_mean_groups, distribution_calibration_test
 from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
 from skcal.recalibration import ConformalInterval, RecalibratedRegressorCV
 from skcal.recalibration._base_means import MeanRecalibrator
@@ -190,6 +190,19 @@ def test_hostile_tests(y, law, statistic, **arguments):
     distribution = make_distribution(**law)
     arguments = {"random_state": 0, "n_resamples": 9} | arguments
     return distribution_calibration_test(y, distribution, statistic=statistic, **arguments)
+
+
+@hostile(
+    options(audit_mean_groups),
+    y=reals((5,)),
+    y_pred=reals((5,)),
+    groups=some.groups(5),
+    sample_weight=some.weights(5),
+    clusters=some.clusters(5),
+)
+def test_hostile_audits(y, y_pred, groups, **arguments):
+    arguments |= {"random_state": 0, "n_resamples": 9, "min_samples": 1}
+    return audit_mean_groups(y, y_pred, groups, **arguments)
 
 
 @hostile(

@@ -84,6 +84,9 @@ RANDOM = {
         GROUPED, min_samples=1, **FEW | options
     )[:1],
     audit_groups: lambda **options: audit_groups(Y, V, V > 0.5, **FEW | options)[:1],
+    inference.audit_mean_groups: lambda **options: inference.audit_mean_groups(
+        Y, V, V > 0.5, **FEW | options
+    )[:1],
     confidence_interval: partial(confidence_interval, Y, V, measure=ECE),
     confidence_interval_from_summary: partial(confidence_interval_from_summary, FIRST, measure=ECE),
     calibration_test: partial(calibration_test, Y, V, **FEW),
@@ -123,7 +126,7 @@ def test_every_function_is_among_them():
     called = {getattr(call, "func", call) for call in CALLS.values()}
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
-    apart.add(inference.distribution_calibration_test)  # of no labels
+    apart |= {inference.audit_mean_groups, inference.distribution_calibration_test}  # of no labels
     apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
     apart.add(inference.mean_recalibration)
     apart.add(inference.compare_calibration)  # of several models

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._clusters import read_clusters, sort_clusters
+from skcal._input._clusters import read_clusters, sort_clusters, unite_copies
+from skcal._input._groups import read_groups
 from skcal._input._predicted._response_rows import check_values, refuse_rows
 from skcal._input._validation import check_number, check_sample_weight
 
@@ -35,6 +36,37 @@ def read_means(y_true, y_pred, sample_weight=None, clusters=None, *, positive=Fa
 
     The largest weight is 1.
     """
+    return _read_rows(y_true, y_pred, sample_weight, clusters, positive)[0]
+
+
+def read_grouped_means(y_true, y_pred, groups, sample_weight=None, clusters=None, **options):
+    """`MeanRows`, and their `Groups` by the options of `read_groups`.
+
+    Rows are sorted by what they hold. One may stand for the copies of it that a cluster is; groups
+    keep their numbers of rows.
+    """
+    rows, present = _read_rows(y_true, y_pred, sample_weight, clusters)
+    groups = read_groups("groups", groups, present, **options)
+    targets, predictions, weights, member = rows
+    if member is not None:
+        places = np.column_stack([predictions, groups.pattern])
+        member, order, weights = unite_copies(member, places, targets, weights)
+        weights = None if weights is None else weights / weights.max()
+        targets, predictions, groups = _take(order, targets, predictions, groups)
+    if member is None:
+        keys = [targets, predictions] if weights is None else [weights, targets, predictions]
+        order = np.lexsort(keys)
+        targets, predictions, groups = _take(order, targets, predictions, groups)
+        weights = None if weights is None else weights[order]
+    return MeanRows(targets, predictions, weights, member), groups
+
+
+def _take(order, targets, predictions, groups):
+    return targets[order], predictions[order], groups._replace(pattern=groups.pattern[order])
+
+
+def _read_rows(y_true, y_pred, sample_weight, clusters, positive=False):
+    """`MeanRows`, and which rows of the input they are."""
     targets = check_values("y_true", y_true)
     predictions = check_values("y_pred", y_pred, len(targets))
     for name, values in (("y_true", targets), ("y_pred", predictions)):
@@ -50,7 +82,7 @@ def read_means(y_true, y_pred, sample_weight=None, clusters=None, *, positive=Fa
     if positive:
         refuse_rows("y_true must not be negative", targets, targets < 0)
         refuse_rows("y_pred must be above 0", predictions, predictions <= 0)
-    return MeanRows(targets, predictions, weights, member)
+    return MeanRows(targets, predictions, weights, member), present
 
 
 def read_sorted_means(y_true, y_pred, sample_weight, clusters):

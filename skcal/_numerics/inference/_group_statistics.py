@@ -30,22 +30,28 @@ _ROUNDING = 1e-13
 _FAR = 8.0
 
 
-def find_cells(predictions, n_cells, n_rows=None):
-    """Number of the cell of each row; cells have about equal sums of variances, or one value.
-
-    With `n_rows` each prediction belongs to this many rows.
-    """
-    if n_rows is None:
-        places, counts = np.sort(predictions), 1.0
-    else:
-        order = np.argsort(predictions)
-        places, counts = predictions[order], n_rows[order]
-    edges = places[np.diff(places, prepend=-1.0) > 0]
+def find_cells(predictions, n_cells, variances):
+    """Number of the cell of each row; cells have about equal sums of variances, or one value."""
+    order = np.argsort(predictions, kind="stable")
+    places = predictions[order]
+    edges = places[np.diff(places, prepend=-np.inf) > 0]
     if len(edges) > n_cells:
-        shares = np.cumsum(counts * places * (1 - places))
+        shares = np.cumsum(variances[order])
         inner = np.arange(1, n_cells) / n_cells
         edges = np.unique(places[np.searchsorted(shares, inner * shares[-1])])
     return np.searchsorted(edges, predictions)
+
+
+def find_normal_tails(statistics):
+    """Logarithms of both tails of the normal distribution."""
+    return np.log(2) + log_ndtr(-np.abs(statistics))
+
+
+def find_range_tails(statistics):
+    """Logarithms of the tails of the range of Brownian motion."""
+    far = np.log(8) + log_ndtr(-np.maximum(statistics, _FAR))
+    near = np.log(np.minimum(exceed_range(np.minimum(statistics, _FAR)), 1.0))
+    return np.where(statistics > _FAR, far, near)
 
 
 def fit_to_tests(difference, low, high, pvalues, alpha, alternative):
@@ -88,7 +94,7 @@ class MeanStatistic:
 
     def find_log_pvalues(self, statistics):
         """Logarithms of the asymptotic p-values, of statistics of shape (n_draws, n_groups)."""
-        return np.log(2) + log_ndtr(-np.abs(statistics))
+        return find_normal_tails(statistics)
 
     def _sum(self, values):
         """Sums over the atoms of each group."""
@@ -154,14 +160,17 @@ class KuiperStatistic(MeanStatistic):
 
     def measure(self, residuals):
         """Statistics of shape (n_groups, n_draws), of residuals of shape (n_atoms, n_draws)."""
+        high, low = self.find_ends(residuals)
+        return (high + low) / self.error[:, None]
+
+    def find_ends(self, residuals):
+        """How far running sums come above 0, and below it."""
         sums = self._cells @ residuals
         running = np.cumsum(sums.reshape(-1, self._n_cells, residuals.shape[1]), axis=1)
         high, low = (np.maximum(sign * running, 0).max(axis=1) for sign in (1, -1))
-        return (high + low) / self.error[:, None]
+        return high, low
 
     @staticmethod
     def find_log_pvalues(statistics):
         """Logarithms of the asymptotic p-values."""
-        far = np.log(8) + log_ndtr(-np.maximum(statistics, _FAR))
-        near = np.log(np.minimum(exceed_range(np.minimum(statistics, _FAR)), 1.0))
-        return np.where(statistics > _FAR, far, near)
+        return find_range_tails(statistics)

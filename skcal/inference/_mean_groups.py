@@ -1,0 +1,107 @@
+"""Statistics of predicted means in groups, and the means themselves."""
+
+import numpy as np
+from scipy.special import stdtrit
+
+from skcal._numerics.inference._cluster_signs import sum_pairs
+from skcal._numerics.inference._group_statistics import KuiperStatistic, find_cells
+from skcal._numerics.inference._signed_groups import (
+    GroupPulls,
+    StudentisedKuiper,
+    StudentisedMean,
+    StudentisedSlope,
+    invert_correction,
+)
+
+# Cells of predictions between which running sums are seen.
+_N_CELLS = 64
+# If one row, or cluster, has all the weight of a group, nothing is known, up to rounding.
+_LEAST_REST = 1e-9
+
+
+class MeanGroups:
+    """Weighted residuals of rows in groups, which belong to units: rows or clusters.
+
+    `rows` and `groups` come from `read_grouped_means`.
+    """
+
+    def __init__(self, rows, groups):
+        n_rows = len(rows.targets)
+        self._weights = np.ones(n_rows) if rows.weights is None else rows.weights
+        self._unit = np.arange(n_rows) if rows.member is None else rows.member
+        self._rows, self._groups = rows, groups
+        residuals = rows.targets - rows.predictions
+        self._scale = np.abs(residuals).max() or 1.0  # powers should not overflow
+        self._pulls = self._weights * (residuals / self._scale)
+
+    def make_statistic(self, statistic, alternative):
+        """Statistics of all groups."""
+        if statistic == "mean":
+            return StudentisedMean(self._gather(self._pulls), alternative)
+        return self._make_slope() if statistic == "slope" else self._make_kuiper()
+
+    def describe(self, alpha, alternative):
+        """Mean target and prediction of each group, and the ends of intervals of the difference.
+
+        They invert the test of the mean with Student's distribution for the normal.
+        """
+        values = 1.0, self._rows.targets, self._rows.predictions
+        mass, outcome, prediction = (
+            self._groups.sum_rows(self._weights * value) for value in values
+        )
+        sums = self._gather(self._pulls, self._weights)
+        gap = sums.add_products(1)[0] / mass
+        variance, masses, third = _centre(sums, gap)
+        rest = 1 - masses / mass**2
+        is_known = rest > _LEAST_REST
+        rest = np.where(is_known, rest, 1.0)
+        skewness = np.divide(third, variance**1.5, where=variance > 0, out=np.zeros_like(third))
+        far = -stdtrit(mass**2 / masses * rest, alpha / 2 if alternative == "two-sided" else alpha)
+        error = np.sqrt(variance / rest) / mass
+        low, high = (
+            self._scale * (gap - error * invert_correction(end, skewness)) for end in (far, -far)
+        )
+        low = np.where(is_known & (alternative != "less"), low, -np.inf)
+        high = np.where(is_known & (alternative != "greater"), high, np.inf)
+        return outcome / mass, prediction / mass, low, high
+
+    def _gather(self, *columns):
+        return GroupPulls(self._groups.members, self._groups.pattern, self._unit, columns)
+
+    def _make_slope(self):
+        ranks = rank_by_weight(self._rows.predictions, self._weights)
+        pulls = (self._gather(self._pulls * shares) for shares in (ranks, 1 - ranks))
+        low, high = (self._find_extreme(ranks, function) for function in (np.minimum, np.maximum))
+        return StudentisedSlope(*pulls, low == high)
+
+    def _find_extreme(self, values, function):
+        """The smallest or largest value in each group."""
+        members = self._groups.members
+        extremes = np.full(members.shape[1], -np.inf if function is np.maximum else np.inf)
+        function.at(extremes, self._groups.pattern, values)
+        return function.reduceat(extremes[members.indices], members.indptr[:-1])
+
+    def _make_kuiper(self):
+        cell = find_cells(self._rows.predictions, _N_CELLS, self._pulls**2)
+        number, atom = np.unique(self._groups.pattern * _N_CELLS + cell, return_inverse=True)
+        pattern, cell = np.divmod(number, _N_CELLS)
+        known, pattern = np.unique(pattern, return_inverse=True)
+        members, blank = self._groups.members[:, known], np.full(len(cell), 0.5)
+        ranges = KuiperStatistic(members, pattern, cell, blank, blank)
+        atoms = sum_pairs(self._pulls, atom, self._unit, (len(cell), int(self._unit.max()) + 1))
+        return StudentisedKuiper(self._gather(self._pulls), ranges, atoms)
+
+
+def rank_by_weight(predictions, weights):
+    """Share of the weight below each prediction, and half of that of equal ones."""
+    number = np.unique(predictions, return_inverse=True)[1]
+    mass = np.bincount(number, weights)
+    return ((np.cumsum(mass) - mass / 2) / mass.sum())[number]
+
+
+def _centre(sums, gap):
+    """Squares and cubes of the pulls of units less the gap times their weights, and of weights."""
+    squares, shared, masses = sums.add_products(2)
+    variance = np.maximum(squares - 2 * gap * shared + gap**2 * masses, 0.0)
+    factors = 1.0, -3 * gap, 3 * gap**2, -(gap**3)
+    return variance, masses, sum(map(np.multiply, factors, sums.add_products(3)))
