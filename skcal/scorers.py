@@ -38,6 +38,7 @@ from skcal.metrics import (
     expected_normalized_calibration_error,
     interval_score,
     log_loss_refinement,
+    mean_multicalibration_error,
     miscalibration_area,
     multicalibration_error,
     pinball_loss,
@@ -84,6 +85,7 @@ _OF_DISTRIBUTIONS = {
         distribution_kernel_calibration_error,
         expected_normalized_calibration_error,
         interval_score,
+        mean_multicalibration_error,
         miscalibration_area,
         pinball_loss,
         pit_calibration_error,
@@ -284,7 +286,8 @@ def make_distribution_scorer(
         Whether a larger value is better; where it is not, the score is minus the value.
     **options : dict
         Keyword arguments for `measure`, such as ``quantiles=[0.1, 0.9]``. Their names are checked
-        at once.
+        at once. For a measure with `groups`, ``group_columns`` may list the columns of X that
+        define groups.
 
     Returns
     -------
@@ -307,7 +310,9 @@ def make_distribution_scorer(
     -----
     What the method returns is the second argument of the measure. A measure with an argument
     `y_std`, :func:`~skcal.metrics.expected_normalized_calibration_error`, gets both parts of the
-    pair.
+    pair. The groups of :func:`~skcal.metrics.mean_multicalibration_error`, for which `response` is
+    "predict", are made of the columns of X, which must be a data frame then, unless they are
+    metadata, ``scorer.set_score_request(groups=True)``.
 
     A calibration measure alone does not show whether a model tells rows apart. A search needs a
     proper score, such as the CRPS or the pinball loss.
@@ -335,7 +340,8 @@ def make_distribution_scorer(
         raise TypeError("sample_weight and y_std cannot be options of a scorer: calls give them.")
     taken = inspect.signature(measure).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
-        refuse_unknown_options(name_function(measure), options, list(taken)[2:])
+        known = [*taken, "group_columns"] if "groups" in taken else [*taken]
+        refuse_unknown_options(name_function(measure), options, known[2:])
     return _DistributionScorer(measure, response, response_params, greater_is_better, options)
 
 
@@ -349,6 +355,9 @@ class _DistributionScorer(_Scorer):
 
     def _score(self, method_caller, estimator, X, y_true, **metadata):
         options = {**self._kwargs, **metadata}
+        columns = options.pop("group_columns", None)
+        if self._takes("groups") and "groups" not in options:
+            options["groups"] = take_columns(X, columns)
         prediction = predict_response(estimator, X, self._response, self._response_params)
         if self._takes("y_std"):
             if not isinstance(prediction, tuple) or len(prediction) != 2:

@@ -166,7 +166,7 @@ def audit_mean_groups(
     ...     claims / years, rate, table, max_depth=1, sample_weight=years, random_state=0
     ... )
     >>> audit.find()
-    ['age in [18, 33)']
+    ['age in [18, 33)', 'all rows']
     >>> actual_to_expected = audit.mean_outcome / audit.mean_prediction
     >>> print(f"{actual_to_expected[0]:.2f}")
     1.46

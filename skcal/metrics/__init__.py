@@ -63,6 +63,7 @@ from skcal.metrics._interval import (
     surrogate_interval_calibration_error,
 )
 from skcal.metrics._kernel import kernel_calibration_error
+from skcal.metrics._mean_multicalibration import mean_multicalibration_error
 from skcal.metrics._measure import Measure
 from skcal.metrics._multicalibration import multicalibration_error
 from skcal.metrics._ordered import cumulative_predictions, ranked_probability_score
@@ -185,6 +186,7 @@ __all__ = [
     "log_loss_refinement",
     "lower_calibration_distance",
     "maximum_calibration_error",
+    "mean_multicalibration_error",
     "miscalibration_area",
     "multicalibration_error",
     "net_benefit_curve",

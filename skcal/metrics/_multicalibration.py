@@ -83,6 +83,7 @@ def multicalibration_error(
     See Also
     --------
     cumulative_calibration_error : The error of all rows.
+    mean_multicalibration_error : The same for predicted means, such as those of counts.
     skcal.inference.audit_groups : Which groups it is, and whether it is more than chance.
 
     Notes

@@ -155,6 +155,7 @@ OPTIONS = {
     "run_length": mostly([None, 2, 10**15], [1, 2.0, "x"]),
     "scale": mostly(["probability", "logit"], ["x", np.negative]),
     "multicalibration_error.scale": mostly(["probability", "noise", "share"], ["logit"]),
+    "mean_multicalibration_error.scale": mostly(["target", "noise", "share"], ["logit"]),
     "estimate_performance.shift": mostly(["covariate", "label", "label"], ["x", None]),
     "side": mostly(["above", "below", "both"], ["x"]),
     "simultaneous": FLAG,

@@ -206,6 +206,18 @@ def test_hostile_audits(y, y_pred, groups, **arguments):
 
 
 @hostile(
+    options(metrics.mean_multicalibration_error),
+    y=reals((5,)),
+    y_pred=reals((5,)),
+    groups=some.groups(5),
+    sample_weight=some.weights(5),
+)
+def test_hostile_groups_of_means(y, y_pred, groups, **arguments):
+    arguments["min_samples"] = 1
+    return metrics.mean_multicalibration_error(y, y_pred, groups, **arguments)
+
+
+@hostile(
     distributions(3, 1).map(lambda law: {"law": law}),
     y=reals((3,)),
     sample_weight=some.weights(3),
