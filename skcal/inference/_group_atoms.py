@@ -133,12 +133,13 @@ def merge_rows_of_groups(sample, groups, statistic, alternative, member=None):
     is_wrong = is_certain & (outcomes != predictions)
     wrong = is_wrong if weights is None else is_wrong * weights
     impossible = np.stack([groups.sum_rows(wrong * (predictions == k)) for k in (0, 1)])
-    spread = predictions * (1 - predictions)
-    variance = spread if weights is None else spread * weights**2
+    variance = predictions * (1 - predictions)
+    if weights is not None:
+        variance *= weights**2
     rows = np.flatnonzero(~is_certain & (variance > 0))
     if len(rows) == 0:
         return GroupStatistics(groups, statistic, alternative, impossible, None)
-    number = groups.pattern[rows] * n_cells + find_cells(predictions[rows], n_cells, spread[rows])
+    number = groups.pattern[rows] * n_cells + find_cells(predictions[rows], n_cells)
     if weights is None:
         number, order = sort_numbers(number)
     else:  # draws must not depend on the order of the rows
@@ -179,7 +180,7 @@ def merge_cells_of_groups(cells, groups, statistic, alternative):
     inside = np.flatnonzero(variance > 0)
     if len(inside) == 0:
         return GroupStatistics(groups, statistic, alternative, impossible, None)
-    number = pattern[inside] * n_cells + find_cells(predictions[inside], n_cells, variance[inside])
+    number = pattern[inside] * n_cells + find_cells(predictions[inside], n_cells, n_rows[inside])
     order = np.argsort(number, kind="stable")
     number, inside = number[order], inside[order]
     starts = np.flatnonzero(np.diff(number, prepend=-1))

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from skcal._numerics.inference._cluster_signs import sum_pairs
-from skcal._numerics.inference._group_statistics import KuiperStatistic, find_cells
+from skcal._numerics.inference._group_statistics import KuiperStatistic, cut_cells
 from skcal._numerics.inference._signed_groups import (
     GroupPulls,
     StudentisedKuiper,
@@ -82,7 +82,10 @@ class MeanGroups:
         return function.reduceat(extremes[members.indices], members.indptr[:-1])
 
     def _make_kuiper(self):
-        cell = find_cells(self._rows.predictions, _N_CELLS, self._pulls**2)
+        predictions = self._rows.predictions
+        order = np.argsort(predictions)
+        edges = cut_cells(predictions[order], self._pulls[order] ** 2, _N_CELLS)
+        cell = np.searchsorted(edges, predictions)
         number, atom = np.unique(self._groups.pattern * _N_CELLS + cell, return_inverse=True)
         pattern, cell = np.divmod(number, _N_CELLS)
         known, pattern = np.unique(pattern, return_inverse=True)

@@ -84,9 +84,8 @@ def test_pvalues_of_the_range_do_not_end():
 @pytest.mark.parametrize("n_cells", [1, 4, 10])
 def test_cells_have_about_equal_sums_of_variances(n_cells, rng):
     predictions = rng.beta(0.5, 2, 2000)
-    variances = predictions * (1 - predictions)
-    cell = find_cells(predictions, n_cells, variances)
-    sums = np.bincount(cell, variances)
+    cell = find_cells(predictions, n_cells)
+    sums = np.bincount(cell, predictions * (1 - predictions))
     np.testing.assert_allclose(sums / sums.sum(), 1 / n_cells, atol=2e-3)
     assert (np.diff(cell[np.argsort(predictions)]) >= 0).all()
 
@@ -94,13 +93,12 @@ def test_cells_have_about_equal_sums_of_variances(n_cells, rng):
 def test_rows_of_cells_are_counted(rng):
     predictions, n_rows = rng.permutation(np.arange(1, 60) / 60), rng.integers(1, 9, 59)
     n_rows[predictions.argmax()] = 2000
-    variances = predictions * (1 - predictions)
-    cell = find_cells(predictions, 7, n_rows * variances)
-    repeated = find_cells(np.repeat(predictions, n_rows), 7, np.repeat(variances, n_rows))
+    cell = find_cells(predictions, 7, n_rows)
+    repeated = find_cells(np.repeat(predictions, n_rows), 7)
     np.testing.assert_array_equal(np.repeat(cell, n_rows), repeated)
 
 
 def test_few_predictions_have_a_cell_each():
     predictions = np.array([0.5, 0.0, 1.0, 0.5, 0.2])
     for n_cells in (4, 9):
-        assert find_cells(predictions, n_cells, np.ones(5)).tolist() == [2, 0, 3, 2, 1]
+        assert find_cells(predictions, n_cells).tolist() == [2, 0, 3, 2, 1]

@@ -30,16 +30,27 @@ _ROUNDING = 1e-13
 _FAR = 8.0
 
 
-def find_cells(predictions, n_cells, variances):
-    """Number of the cell of each row; cells have about equal sums of variances, or one value."""
-    order = np.argsort(predictions, kind="stable")
-    places = predictions[order]
+def find_cells(predictions, n_cells, n_rows=None):
+    """Number of the cell of each row; cells have about equal sums of variances, or one value.
+
+    With `n_rows` each prediction belongs to this many rows.
+    """
+    if n_rows is None:
+        places, counts = np.sort(predictions), 1.0
+    else:
+        order = np.argsort(predictions)
+        places, counts = predictions[order], n_rows[order]
+    return np.searchsorted(cut_cells(places, counts * places * (1 - places), n_cells), predictions)
+
+
+def cut_cells(places, variances, n_cells):
+    """Last values of cells of sorted predictions, which have about equal sums of variances."""
     edges = places[np.diff(places, prepend=-np.inf) > 0]
     if len(edges) > n_cells:
-        shares = np.cumsum(variances[order])
+        shares = np.cumsum(variances)
         inner = np.arange(1, n_cells) / n_cells
         edges = np.unique(places[np.searchsorted(shares, inner * shares[-1])])
-    return np.searchsorted(edges, predictions)
+    return edges
 
 
 def find_normal_tails(statistics):
