@@ -38,7 +38,7 @@ def audit_mean_groups(
     r"""Find the groups, possibly overlapping, in which predicted means are wrong.
 
     This is :func:`audit_groups` for regression: counts, amounts, demand, or anything else whose
-    mean is predicted. Of its distribution nothing else is assumed. Rows must be independent, or
+    mean is predicted. It needs no model of their distribution. Rows must be independent, or
     belong to independent `clusters`; and groups must be chosen without their targets.
 
     Parameters
