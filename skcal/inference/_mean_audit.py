@@ -141,7 +141,9 @@ def audit_mean_groups(
     :math:`1 - (1 - \mathrm{confidence\_level}) / \mathrm{n\_groups}` (Bonferroni). Where the
     mean is what is tested, their ends are moved as in :func:`audit_groups`, so that intervals hold
     0 where the adjusted p-value is above :math:`1 - \mathrm{confidence\_level}`, and only there.
-    One-sided intervals end at infinity.
+    One-sided intervals end at infinity. Where nothing is moved, intervals are less careful with
+    heavy tails than p-values: in the simulations above, one of them or more missed its difference
+    in 2 to 12 % of the samples.
 
     Groups whose weights are all zero are left out. Rows whose cluster is a set of copies of one row
     count as this row with the sum of their weights.
