@@ -6,12 +6,13 @@ from scipy.special import stdtrit
 from skcal._numerics.inference._cluster_signs import sum_pairs
 from skcal._numerics.inference._group_statistics import KuiperStatistic, cut_cells
 from skcal._numerics.inference._signed_groups import (
+    UNDERSTATED,
     GroupPulls,
     StudentisedKuiper,
     StudentisedMean,
     StudentisedSlope,
-    invert_correction,
 )
+from skcal._numerics.inference._skewness import undo_skewness
 
 # Cells of predictions between which running sums are seen.
 _N_CELLS = 64
@@ -59,7 +60,8 @@ class MeanGroups:
         far = -stdtrit(mass**2 / masses * rest, alpha / 2 if alternative == "two-sided" else alpha)
         error = np.sqrt(variance / rest) / mass
         low, high = (
-            self._scale * (gap - error * invert_correction(end, skewness)) for end in (far, -far)
+            self._scale * (gap - error * undo_skewness(end, UNDERSTATED * skewness))
+            for end in (far, -far)
         )
         low = np.where(is_known & (alternative != "less"), low, -np.inf)
         high = np.where(is_known & (alternative != "greater"), high, np.inf)

@@ -7,12 +7,14 @@ from typing import NamedTuple
 from skcal._input._predicted._means import check_power, read_recalibrated_means
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._mean_recalibration import MeanRecalibrationModel
+from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_pvalue
 from skcal.inference._interval_result import Interval
 from skcal.inference._test_result import TestResult
 
 
+@as_record
 class MeanRecalibration(NamedTuple):
     """Intercept and slope of predicted means, with tests of the hypothesis of 0 and 1.
 

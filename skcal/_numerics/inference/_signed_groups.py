@@ -5,12 +5,7 @@ have mean 0. With the sums E_c of the units of a group, its mean is tested by
 
     t = sum E_c / sqrt(sum E_c^2),
 
-which is t of Student but for a monotone function. For skewed residuals t is skewed the other way.
-Hall's cubic transformation takes that away,
-
-    z = t + k (2 t^2 + 1) / 6 + k^2 t^3 / 27,   k = 2 sum E_c^3 / (sum E_c^2)^{3/2}
-
-(P. Hall, 1992, Journal of the Royal Statistical Society B 54). The skewness is doubled here: a
+which is t of Student but for a monotone function, corrected for twice the skewness of the sum: a
 hundred rows of a heavy tail show about half of theirs. Draws multiply each E_c by a random sign,
 which leaves the squares as they are.
 """
@@ -23,29 +18,13 @@ from scipy.sparse import eye_array, vstack
 from scipy.special import log_ndtr
 
 from skcal._numerics.inference._cluster_signs import sum_pairs
-from skcal._numerics.inference._group_statistics import (
-    find_normal_tails,
-    find_range_tails,
-)
+from skcal._numerics.inference._group_statistics import find_normal_tails, find_range_tails
+from skcal._numerics.inference._skewness import correct_skewness
 
 # Samples of heavy tails understate their skewness.
-_UNDERSTATED = 2.0
+UNDERSTATED = 2.0
 # Numbers that are worked on at a time.
 _BUDGET = 1 << 21
-
-
-def correct_skewness(statistics, skewness):
-    """Studentised sums whose skewness is taken away, given that of the sums without it."""
-    k = _UNDERSTATED * skewness
-    return statistics + k * (2 * statistics**2 + 1) / 6 + k**2 * statistics**3 / 27
-
-
-def invert_correction(corrected, skewness):
-    """The studentised sums of `correct_skewness`."""
-    k = _UNDERSTATED * skewness
-    shifted = corrected - k / 6
-    root = np.cbrt(1 + k * shifted)
-    return 3 * shifted / (1 + root + root**2)
 
 
 class GroupPulls:
@@ -163,4 +142,5 @@ def _take_root(squares):
 
 
 def _correct(sums, thirds, error):
-    return correct_skewness(sums / error, thirds / error / error / error)
+    skewness = UNDERSTATED * (thirds / error / error / error)
+    return correct_skewness(sums / error, skewness)
