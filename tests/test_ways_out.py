@@ -17,6 +17,7 @@ from skcal.recalibration import (
     CrossFitProba,
     RecalibratedClassifierCV,
     TemperatureScaling,
+    VectorScaling,
 )
 from skcal.scorers import get_scorer
 
@@ -57,8 +58,12 @@ def test_groups_of_a_splitter():
 
 def test_logits_of_impossible_classes():
     logits = np.where(PROBA[0] < 0.1, -np.inf, np.log(PROBA[0]))
-    fitted = TemperatureScaling(input="logits", classes=[0, 1, 2])
-    with pytest.raises(ValueError, match=r"has -inf. For classes .* pass numpy.maximum\(X, -1e9\)"):
+    classes = [0, 1, 2]
+    affine = VectorScaling(input="logits", classes=classes)
+    fitted = TemperatureScaling(input="logits", classes=classes)
+    with pytest.raises(ValueError, match=r"has -inf. For classes .* or take TemperatureScaling"):
+        affine.fit(logits, PIXELS[0])
+    with pytest.raises(ValueError, match=r"row \d of X has -inf for \d, its label in y"):
         fitted.fit(logits, PIXELS[0])
     proba = fitted.fit(np.maximum(logits, -1e9), PIXELS[0]).predict_proba(np.maximum(logits, -1e9))
     assert (proba[PROBA[0] < 0.1] < 1e-100).all()

@@ -74,7 +74,10 @@ BAD = {
     ),
     "risk": ("miss", "must be 'error' or an array of losses; got 'miss'"),
     "sample_weight": ([1, -1], "must be finite and not negative"),
-    "scale": ("logits", "Did you mean 'logit'|must be one of 'probability', 'noise', 'share'"),
+    "scale": (
+        "logits",
+        "Did you mean 'logit'|must be one of '(probability|target)', 'noise', 'share'",
+    ),
     "squared": ("yes", "must be True or False; got 'yes'"),
     "strategy": ("equal", "must be one of"),
     "target_bandwidth": (-1.0, "must be at least"),

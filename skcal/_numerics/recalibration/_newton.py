@@ -102,8 +102,8 @@ def minimize_convex(evaluate, start, lower=-np.inf, last_decrement=_LAST_DECREME
             size *= 2  # the function goes on falling, towards an infimum at infinity perhaps
             tried = go(size)
             n_evaluations += 1
-            if not tried[1] < trial[1]:
-                break
+            if not tried[1] < trial[1] - _ROUNDING * abs(trial[1]):
+                break  # what is flat falls by rounding
             trial = tried
         fall = value - trial[1]
         x, value, gradient, step = trial
