@@ -92,18 +92,22 @@ def expect_by_chance(source, line):
 
     `source` is that of `bound_curve`.
     """
-    n_cells = _CELLS
-    variances = _list_variances(source, line, n_cells)
+    sizes, variances = _list_variances(source, line, _CELLS)
     if not variances.sum() > 0:
         return 0.0, 0.0
-    if (needed := _count_cells(find_widest(variances.sum(), line.width))) > n_cells:
-        variances = _list_variances(source, line, needed)
-    return find_chance(variances, line.width)
+    if (needed := _count_cells(find_widest(variances.sum(), line.width))) > _CELLS:
+        sizes, variances = _list_variances(source, line, needed)
+    mean, deviation = find_chance(variances, line.width)
+    # No smoothing makes more of residuals than their sizes, whose mean is 2 v (1 - v). They are few
+    # where events are, and then far from normal.
+    most = 2 * float(sizes.sum())
+    return (mean, deviation) if mean <= most else (most, float(np.sqrt(variances.sum())))
 
 
 def _list_variances(source, line, n_cells):
-    _, squares = source.mass_and_squares(n_cells, line.place)
-    return squares * line.find_variances(n_cells)
+    """Sums of w v (1 - v) and of w^2 v (1 - v) on the nodes, for weights w that sum to 1."""
+    parts, variances = source.mass_and_squares(n_cells, line.place), line.find_variances(n_cells)
+    return [part * variances for part in parts]
 
 
 def _count_cells(bandwidth):

@@ -161,7 +161,12 @@ class DecisionCurveDisplay(ThresholdDisplay):
         end = useful.max(initial=first) if len(useful) else last
         if ax.dataLim.width:
             ax.set_xlim(first, min(first + _BEYOND * (end - first), last))
-        place_legend(ax, max(lowest - _MARGIN * top, -_DEPTH * top), (1 + _MARGIN) * top)
+        low = max(lowest - _MARGIN * top, -_DEPTH * top)
+        models = np.concatenate([line.get_ydata() for line in self.lines_])
+        if models.max() <= 0:  # what is nowhere better than acting never is to be seen
+            low = min(low, (1 + _MARGIN) * models.min())
+            top = max(top, -_MARGIN * models.min())
+        place_legend(ax, low, (1 + _MARGIN) * top)
 
 
 def _find_base_rate(curve):

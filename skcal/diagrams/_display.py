@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 # How the panels that are drawn are chosen, whether or not it is known what chance gives.
-_ORDERS = {True: "whose smECE exceeds chance most clearly", False: "with the largest smECE"}
+_ORDERS = {True: "whose smECE stands out most from chance", False: "with the largest smECE"}
 
 
 class CurveDisplay(ShownInNotebooks, ABC):

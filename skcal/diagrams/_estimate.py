@@ -331,7 +331,8 @@ class Estimate:
 
     def _find_chance(self):
         """Mean and deviation of smECE of a calibrated model, or None where that is not known."""
-        if self.source.member is not None or not self.source.is_counted:
+        source = self.source
+        if source.member is not None or not source.is_counted or not source.is_hard:
             return None
         return expect_by_chance(self.source, self.line)
 

@@ -12,6 +12,8 @@ from skcal.diagrams._entries import break_entries, break_title, list_entries
 from skcal.diagrams._style import choose_pale_color, merge_style
 
 _DIAGONAL = np.array([0.0, 1.0])
+# Means of equal predictions differ from these by less.
+_ROUNDING = 1e-9
 # The strip of the witness above the square, in sides of the square.
 STRIP = (0.02, 0.14)
 # How artists that a square has only once are found again.
@@ -305,7 +307,7 @@ def _list_points(curve, scale):
     low, high = curve.prob_range
     places, heights = curve.prob_pred, curve.prob_true
     shown = find_supported(curve, scale=scale) & ~np.isnan(heights)
-    shown &= (places >= low) & (places <= high)
+    shown &= (places >= low - _ROUNDING) & (places <= high + _ROUNDING)
     return np.concatenate([[low, high], places[shown]]), heights[shown]
 
 
@@ -584,6 +586,8 @@ def _hide_wide_words(ax, frame):
     (left, _), (right, _) = _find_corners(ax, frame)
     for kind, most in ((SIDE_ID, 0.5), (CROWDED_ID, 0.75)):
         words = [text for text in ax.texts if text.get_gid() == kind]
+        for text in words:
+            text.set_visible(True)  # what is hidden has no width
         fit = all(text.get_window_extent().width < most * (right - left) for text in words)
         for text in words:
             text.set_visible(fit)

@@ -237,7 +237,7 @@ class MonitorDisplay(ShownInNotebooks):
         self.threshold_line_ = ax.axhline(np.log10(threshold), **look)
         self._mark_alarm(ax, axis, history[axis].iloc[0])
         ax.set_title(self._tell_alarms(axis), fontsize="medium")
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         self._label(ax, "Evidence")
 
     def _draw_detector(self, ax):
@@ -258,7 +258,7 @@ class MonitorDisplay(ShownInNotebooks):
             look |= {"linestyle": "none", "label": "Alarm at a change"}
             places = np.full(len(alarms), threshold)
             (self.change_alarm_points_,) = ax.plot(alarms[axis], places, **look)
-        ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         self._label(ax, "Detector")
         keep_shown([self.detector_line_], ("Detector",))
 

@@ -1,5 +1,7 @@
 """What a diagram is computed from: the rows of one binary problem, or the cells of a summary."""
 
+from functools import cached_property
+
 import numpy as np
 
 from skcal._estimates._counts import count_rows
@@ -58,9 +60,15 @@ class DiagramRows:
     def list_rows(self, most):
         """Predictions and outcomes of single rows, or None where there are more, or soft labels."""
         predictions, outcomes, _ = _read_rows(self.rows)
-        if len(predictions) > most or not np.isin(outcomes, (0, 1)).all():
-            return None
-        return predictions, outcomes
+        return (predictions, outcomes) if len(predictions) <= most and self.is_hard else None
+
+    @cached_property
+    def is_hard(self):
+        """Whether all outcomes are 0 or 1, which vary as the predictions say."""
+        return all(
+            bool(((outcomes == 0) | (outcomes == 1)).all())
+            for _, outcomes, _ in self.rows.present_chunks()
+        )
 
     def list_values(self, most):
         """Distinct predictions in ascending order, or None where there are more."""
@@ -127,6 +135,7 @@ class DiagramCells:
     """
 
     member = None
+    is_hard = True
 
     def __init__(self, cells):
         self._cells = cells

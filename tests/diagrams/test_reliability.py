@@ -446,7 +446,7 @@ def test_the_worst_of_many_panels_are_shown():
     numbers = [f"smECE = {errors[k]:.3f}, by chance = {chances[k, 0]:.3f}" for k in order[:12]]
     assert [" ".join(title[1:]) for title in titles] == numbers
     words = display.figure_.get_suptitle()
-    assert words.startswith("The 12 of 13 classes whose smECE exceeds chance most clearly")
+    assert words.startswith("The 12 of 13 classes whose smECE stands out most from chance")
     # A curve whose smECE is not known comes last.
     display = ReliabilityDisplay(
         curves=[ReliabilityCurve(**points, pos_label="?"), *curves[:3]], panels=True
@@ -710,3 +710,32 @@ def test_several_models_at_once(data, multiclass):
         with pytest.raises(ValueError, match=message):
             draw(y, bad, **options)
         assert not plt.get_fignums()
+
+
+def test_what_chance_gives_is_not_known_of_clusters_and_soft_labels():
+    """A curve is thin where smECE may be chance, by its interval where nothing else is known."""
+    rng = np.random.default_rng(0)
+    proba = rng.uniform(size=400)
+    y = rng.uniform(size=400) < proba
+    rows = {"clusters": np.arange(400) // 4, "interval": True, "random_state": 0}
+    thin, thick = (ReliabilityDisplay.from_predictions(y, p, **rows) for p in (proba, proba**3))
+    assert thin.curves[0].excess is thick.curves[0].excess is None
+    assert thin.curves[0].smooth_ece_interval[0] == 0 < thick.curves[0].smooth_ece_interval[0]
+    widths = [np.ptp(display.curve_width_.get_linewidth()) for display in (thin, thick)]
+    assert widths[0] == 0 < widths[1]
+    soft = ReliabilityDisplay.from_predictions(np.clip(proba + 0.03, 0, 1), proba)
+    assert soft.curves[0].smooth_ece_chance is None
+
+
+def test_the_square_of_equal_predictions_holds_their_point():
+    for place in (0.3, 0.4, 0.7):
+        display = ReliabilityDisplay.from_predictions([1], [place])
+        assert display.ax_.get_ylim()[1] >= 1
+
+
+def test_hidden_words_stay_hidden():
+    proba = np.random.default_rng(0).uniform(size=100)
+    _, ax = plt.subplots(figsize=(3, 3))
+    for power in (1, 2):
+        ReliabilityDisplay.from_predictions(proba > 0.4, proba**power, ax=ax)
+        assert [text.get_visible() for text in ax.texts] == [False, False]

@@ -376,3 +376,14 @@ def test_very_rare_outcomes_are_compared_with_acting_always():
         assert np.count_nonzero(shown & (x < 0.005)) > 10
     ax.figure.canvas.draw()
     assert ax.yaxis.label.get_window_extent().x0 >= 0
+
+
+def test_a_model_that_does_harm_everywhere_is_seen():
+    """At every threshold it acts on rows whose outcome never comes true."""
+    display = DecisionCurveDisplay.from_predictions(
+        [0] * 9 + [1], [0.9] * 9 + [0.01], thresholds=[0.2, 0.4, 0.6]
+    )
+    values = display.lines_[0].get_ydata()
+    low, high = display.ax_.get_ylim()
+    assert values.max() < 0
+    assert low < values.min() < 0 < high

@@ -93,3 +93,13 @@ def test_far_fewer_events_need_finer_cells():
     (mean, _), _ = values
     shares = np.full(2000, 1 / 2000)
     assert integrate_deviation(near, shares, mean, end=4e-3) == pytest.approx(mean, rel=0.01)
+
+
+def test_rare_events_give_no_more_than_the_sizes_of_all_residuals():
+    """On logits a normal law would give twice as much; the mean of |y - v| is 2 v (1 - v)."""
+    proba = 0.002 * np.random.default_rng(0).exponential(size=2000)
+    outcomes = np.random.default_rng(1).random(2000) < proba
+    curve = ReliabilityDisplay.estimate(outcomes, proba, scale="logit").curves[0]
+    mean, deviation = curve.smooth_ece_chance
+    assert mean == pytest.approx(2 * np.mean(proba * (1 - proba)), rel=1e-3)
+    assert deviation == pytest.approx(np.sqrt(np.mean(proba * (1 - proba)) / 2000), rel=1e-3)

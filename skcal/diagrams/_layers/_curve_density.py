@@ -35,8 +35,7 @@ class CurveWidthLayer(Layer):
     def draw(self, ax, curve, line, user_style, view):
         strength = 1.0 if line.get_linestyle() == "-" else _PALE
         default = {"color": _mix(line, ax, strength), "capstyle": "round"}
-        is_chance = curve.excess is not None and curve.excess <= _MOST_BY_CHANCE
-        added = 0.0 if is_chance else _measure_width(ax)
+        added = 0.0 if _may_be_chance(curve) else _measure_width(ax)
         widen = partial(_widen, thin=line.get_linewidth(), added=added)
         return [_draw_ribbon(ax, curve, line, default, user_style, widen, "linewidth")]
 
@@ -54,6 +53,13 @@ class CurveColorLayer(Layer):
         default = {"linewidth": line.get_linewidth() + _measure_width(ax), "capstyle": "butt"}
         shade = partial(_shade, ends=(_mix(line, ax, 0.1), _mix(line, ax, 1.0)))
         return [_draw_ribbon(ax, curve, line, default, user_style, shade, "color")]
+
+
+def _may_be_chance(curve):
+    """Whether smECE is what a calibrated model may have, by its interval where no more is known."""
+    if curve.excess is None:
+        return curve.smooth_ece_interval is not None and curve.smooth_ece_interval[0] <= 0
+    return curve.excess <= _MOST_BY_CHANCE
 
 
 def _is_smooth(curve):
