@@ -172,7 +172,10 @@ OPTIONS = {
     "thresholds": mostly([None, [0.5], [0.25, 0.5, 0.9]], [[], 0.5, [1.5], "x", [np.nan]]),
     "tol": mostly([1e-3, 0.1], [0, 2]),
     "tolerance": mostly([0.05, 0.5], [0, "x"]),
-    "corp_regression_decomposition.power": mostly([0, 0, 1, 1.5, 2], [0.5, -1, "x", np.nan]),
+    **dict.fromkeys(
+        ["corp_regression_decomposition.power", "mean_recalibration.power"],
+        mostly([0, 0, 1, 1.5, 2], [0.5, -1, "x", np.nan]),
+    ),
     "link": mostly(["auto", "log", "identity"], ["logit", None]),
     **dict.fromkeys(
         ["MeanScaling.power", "AutoMeans.power"], mostly([1, 1.5, 2], [0.5, 3, "x", np.nan])

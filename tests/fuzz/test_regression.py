@@ -19,7 +19,13 @@ from skcal.diagrams import (
     PITDisplay,
     QuantileReliabilityDisplay,
 )
-from skcal.inference import audit_mean_groups, distribution_calibration_test
+from skcal.inference import (
+    actual_expected_ratio,
+    audit_mean_groups,
+    distribution_calibration_test,
+    mean_calibration_test,
+    mean_recalibration,
+)
 from skcal.metrics import BregmanDivergence, Ensemble, Mixture, MultivariateNormal, Quantiles
 from skcal.recalibration import ConformalInterval, RecalibratedRegressorCV
 from skcal.recalibration._base_means import MeanRecalibrator
@@ -190,6 +196,25 @@ def test_hostile_tests(y, law, statistic, **arguments):
     distribution = make_distribution(**law)
     arguments = {"random_state": 0, "n_resamples": 9} | arguments
     return distribution_calibration_test(y, distribution, statistic=statistic, **arguments)
+
+
+OF_MEANS = [actual_expected_ratio, mean_calibration_test, mean_recalibration]
+
+
+@st.composite
+def predicted_means(draw, function):
+    """Targets and predictions, often positive, and the options of a function of them."""
+    n_rows = draw(st.integers(0, 5) | st.just(12))
+    y, means = draw(reals((n_rows,))), draw(reals((n_rows,)))
+    if draw(st.booleans()):
+        y = np.abs(y) if np.size(y) else y
+        means = draw(reals((n_rows,), SCALES, NO_SCALES))
+    rows = {"y_true": y, "y_pred": means, "sample_weight": draw(some.weights(n_rows))}
+    rows["clusters"] = draw(some.clusters(n_rows))
+    return rows | draw(options(function, n_resamples=9, random_state=0))
+
+
+test_hostile_means = hostile_calls({f.__name__: (f, predicted_means(f)) for f in OF_MEANS})
 
 
 @hostile(
