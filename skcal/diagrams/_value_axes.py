@@ -42,7 +42,7 @@ def _draw_log_ticks(axes, limits):
     """Plain numbers, which do not touch, where powers of ten alone would be few."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    subs = (1.0,) if np.log10(limits[1] / limits[0]) > _DECADES else (1.0, 2.0, 5.0)
+    subs = (1.0,) if np.ptp(np.log10(limits)) > _DECADES else (1.0, 2.0, 5.0)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))

@@ -275,7 +275,7 @@ def test_hostile_displays_of_quantiles(y, **arguments):
     clusters=st.none() | st.sampled_from([[0, 1, 1], "x", [0, 0, 0]]),
     kind=mostly(["auto", "smooth", "isotonic", "values"], ["x", None]),
     bandwidth=mostly(["auto", 0.1, 1], [0, 2, np.nan]),
-    confidence_level=mostly([0.95, 0.5], [0, 1, np.nan]),
+    confidence_level=OPTIONS["confidence_level"],
     scale=mostly(["auto", "linear", "log"], ["x"]),
 )
 def test_hostile_displays_of_means(y, **arguments):

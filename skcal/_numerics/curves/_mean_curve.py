@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.sparse import csr_array
 
+from skcal._numerics.inference._effective_rows import find_degrees
 from skcal._numerics.inference._skewness import undo_skewness
 
 # Ranks are known to this many parts of all rows.
@@ -20,6 +21,8 @@ _N_NODES = 1024
 _N_POINTS = 129
 # Bandwidth of 1000 rows, a share of all of them, and the smallest one.
 _USUAL, _SMALLEST = 0.15, 0.02
+# Of the squared shares: a row, or cluster, that is nearly all does not tell how others vary.
+_LARGEST_SQUARE = 1 - 1e-6
 
 
 class MeanCurve(NamedTuple):
@@ -66,13 +69,17 @@ def _reflect(points, places, bandwidth):
 
 def _average(rows, node, kernel, level, bound):
     """`MeanCurve` under a kernel of shape (n_points, n_nodes)."""
-    weights = np.ones(len(node)) if rows.weights is None else rows.weights
+    weights, nearest = rows.list_weights(), np.argmax(kernel, axis=0)
+    # In parts of the heaviest row of each node: the inverse of a small mass might overflow.
+    heaviest = np.zeros(kernel.shape[1])
+    np.maximum.at(heaviest, node, weights)
+    weights, kernel = weights / heaviest[node], kernel * heaviest
     shares = kernel / (kernel @ np.bincount(node, weights))[:, None]
     residuals = rows.targets - rows.predictions
     predicted = shares @ np.bincount(node, weights * rows.predictions)
     gaps = shares @ np.bincount(node, weights * residuals)
     # Residuals are counted from the curve, at the point next to the row.
-    pulls = weights * (residuals - gaps[np.argmax(kernel, axis=0)][node])
+    pulls = weights * (residuals - gaps[nearest][node])
     unit = np.abs(pulls).max() or 1.0  # squares and cubes of small numbers would be zero
     pulls /= unit
     if rows.member is None:
@@ -88,12 +95,13 @@ def _average(rows, node, kernel, level, bound):
         covariance, third = pulls @ pulls.T, (pulls**3).sum(axis=1)
         squares = (weights**2).sum(axis=1)
     variance = np.diagonal(covariance).clip(0.0)
-    freedom = np.maximum(1 / squares - 1, 1e-9)
+    freedom = find_degrees(squares)
     error = unit * np.sqrt(variance * (freedom + 1) / freedom)
     height = bound(covariance, freedom, 1 - level)
     size = variance**1.5
     skewness = np.divide(third, size, out=np.zeros_like(third), where=size > 0)
-    known = (variance > 0) & (freedom > 1e-6)  # equal targets do not tell how others vary
+    # Equal targets do not tell how others vary.
+    known = (variance > 0) & (squares < _LARGEST_SQUARE)
     low, high = (
         predicted + np.where(known, gaps - undo_skewness(end, skewness) * error, np.nan)
         for end in (height, -height)
