@@ -198,6 +198,17 @@ def test_hostile_tests(y, law, statistic, **arguments):
     return distribution_calibration_test(y, distribution, statistic=statistic, **arguments)
 
 
+# Means are at most 1e100, and squares and cubes of those that differ that much vanish.
+EDGES = [0.0, -0.0, 5e-324, 1e-300, 1e-100, 1e-75, 1e-5, 1e5, 1e75, 1e100]
+POSITIVE = st.sampled_from([1.0, 1.0, 2.0]) | st.sampled_from(EDGES[2:]) | st.floats(0.1, 10)
+MEANS = REALS.filter(lambda v: abs(v) <= 1e100) | st.sampled_from([*EDGES, -1e100, -1e-100])
+NO_MEANS = some.NO_REALS | st.sampled_from([1e101, -1.7e308])
+
+
+def means(n_rows):
+    return reals((n_rows,), MEANS, NO_MEANS)
+
+
 OF_MEANS = [actual_expected_ratio, mean_calibration_test, mean_recalibration]
 
 
@@ -205,11 +216,11 @@ OF_MEANS = [actual_expected_ratio, mean_calibration_test, mean_recalibration]
 def predicted_means(draw, function):
     """Targets and predictions, often positive, and the options of a function of them."""
     n_rows = draw(st.integers(0, 5) | st.just(12))
-    y, means = draw(reals((n_rows,))), draw(reals((n_rows,)))
+    y, predicted = draw(means(n_rows)), draw(means(n_rows))
     if draw(st.booleans()):
         y = np.abs(y) if np.size(y) else y
-        means = draw(reals((n_rows,), SCALES, NO_SCALES))
-    rows = {"y_true": y, "y_pred": means, "sample_weight": draw(some.weights(n_rows))}
+        predicted = draw(reals((n_rows,), POSITIVE, NO_SCALES))
+    rows = {"y_true": y, "y_pred": predicted, "sample_weight": draw(some.weights(n_rows))}
     rows["clusters"] = draw(some.clusters(n_rows))
     return rows | draw(options(function, n_resamples=9, random_state=0))
 
@@ -219,8 +230,8 @@ test_hostile_means = hostile_calls({f.__name__: (f, predicted_means(f)) for f in
 
 @hostile(
     options(audit_mean_groups),
-    y=reals((5,)),
-    y_pred=reals((5,)),
+    y=means(5),
+    y_pred=means(5),
     groups=some.groups(5),
     sample_weight=some.weights(5),
     clusters=some.clusters(5),
@@ -232,8 +243,8 @@ def test_hostile_audits(y, y_pred, groups, **arguments):
 
 @hostile(
     options(metrics.mean_multicalibration_error),
-    y=reals((5,)),
-    y_pred=reals((5,)),
+    y=means(5),
+    y_pred=means(5),
     groups=some.groups(5),
     sample_weight=some.weights(5),
 )
@@ -269,8 +280,8 @@ def test_hostile_displays_of_quantiles(y, **arguments):
 
 
 @hostile(
-    y=reals((3,)),
-    y_pred=reals((3,)),
+    y=means(3) | reals((3,), POSITIVE, NO_SCALES),
+    y_pred=means(3) | reals((3,), POSITIVE, NO_SCALES),
     sample_weight=some.weights(3),
     clusters=st.none() | st.sampled_from([[0, 1, 1], "x", [0, 0, 0]]),
     kind=mostly(["auto", "smooth", "isotonic", "values"], ["x", None]),
