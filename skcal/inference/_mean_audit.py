@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from skcal._input._predicted._means import read_grouped_means
+from skcal._input._predicted._means import read_grouped_means, refuse_small_weights
 from skcal.inference._draws import Draws
 from skcal.inference._group_comparison import compare_groups
 from skcal.inference._group_record import GroupAudit, check_draws, check_test, make_audit
@@ -96,7 +96,8 @@ def audit_mean_groups(
     Raises
     ------
     ValueError
-        If an argument is invalid, if a group has no rows, or if there are too few draws for "holm".
+        If an argument is invalid, if a group has no rows, if weights differ by more than a factor of
+        1e100, or if there are too few draws for "holm".
     TypeError
         If a table is of no known kind.
 
@@ -179,6 +180,7 @@ def audit_mean_groups(
     rows, groups = read_grouped_means(
         y_true, y_pred, groups, sample_weight, clusters, max_groups=max_groups, **options
     )
+    refuse_small_weights(rows.weights)
     check_draws(adjust, draws.n_resamples, len(groups.names))
     parts = MeanGroups(rows, groups)
     tested = parts.make_statistic(statistic, alternative)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+
 from skcal._input._predicted._means import read_sorted_means
 from skcal._input._validation import check_option
 from skcal._numerics.inference._signed_residuals import SignedResiduals, compare_sides
@@ -139,8 +141,9 @@ def mean_calibration_test(
     rows = read_sorted_means(y_true, y_pred, sample_weight, clusters)
     weights = rows.list_weights()
     residuals = weights * (rows.targets - rows.predictions)
+    unit = np.abs(residuals).max() or 1.0  # squares of small numbers would be zero
     signed = SignedResiduals(
-        rows.predictions, residuals, weights, rows.member, deviation == "range"
+        rows.predictions, residuals / unit, weights, rows.member, deviation == "range"
     )
     sides = _SIDES[alternative]
     error, scale = signed.observe(), signed.deviation
@@ -153,5 +156,5 @@ def mean_calibration_test(
     pvalue = len(sides) * compare_sides(error / scale, drawn)[sides].min()
     largest = float(error[sides].max())
     null_mean = float(drawn[:, 0, sides].max(axis=1).mean())
-    estimate = largest / weights.sum()
+    estimate = float(unit * (largest / weights.sum()))
     return TestResult(largest / scale, min(float(pvalue), 1.0), estimate, null_mean=null_mean)

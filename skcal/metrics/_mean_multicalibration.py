@@ -128,4 +128,5 @@ def _find_range(place, residuals):
 
 
 def _find_noise(residuals):
-    return float(np.linalg.norm(residuals))
+    unit = np.abs(residuals).max() or 1.0  # squares of small numbers would be zero
+    return float(unit * np.linalg.norm(residuals / unit))

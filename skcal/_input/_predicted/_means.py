@@ -101,6 +101,15 @@ def read_sorted_means(y_true, y_pred, sample_weight, clusters):
     )
 
 
+def refuse_small_weights(weights):
+    """Refuse weights whose squares and cubes vanish beside those of the largest, which is 1."""
+    if weights is not None and weights.min() < 1 / _LARGEST:
+        raise ValueError(
+            "The weights above 0 must lie within a factor of 1e100 of each other; "
+            f"sample_weight holds one that is {weights.min():.3g} times another."
+        )
+
+
 def check_power(power):
     """The power of a Tweedie deviance that is convex at the log link, or 0, as a float."""
     power = check_number("power", power, 0)
@@ -113,14 +122,16 @@ def read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters):
     """`MeanRows` for which intercept and slope exist."""
     rows = read_means(y_true, y_pred, sample_weight, clusters, positive=power > 0)
     targets, predictions, weights, _ = rows
-    if weights is not None and weights.min() < 1 / _LARGEST:
-        raise ValueError(
-            "The weights above 0 must lie within a factor of 1e100 of each other; "
-            f"sample_weight holds one that is {weights.min():.3g} times another."
-        )
+    refuse_small_weights(weights)
     low, high = predictions.min(), predictions.max()
     if low == high:
         raise ValueError(f"y_pred must not be the same in all rows; got {low:g}.")
+    largest = max(np.abs(values).max() for values in (targets, predictions))
+    if not power and high - low < largest / _LARGEST:
+        raise ValueError(
+            "y_pred must differ by more than 1e-100 of the largest number in y_true and y_pred, "
+            f"{largest:g}; got {low:g} to {high:g}."
+        )
     if power:
         refuse_rows("y_pred must be at least 1e-100", predictions, predictions < 1 / _LARGEST)
     if power == 2:

@@ -21,12 +21,12 @@ def bound_ratio(actual, expected, confidence_level):
     Both are not negative, and are weighted sums of rows or of clusters.
     """
     ratio, shares = float(actual.sum()) / float(expected.sum()), expected / expected.sum()
-    if ratio == 0 or shares.max() > _LARGEST_SHARE:
+    if ratio in (0, np.inf) or shares.max() > _LARGEST_SHARE:
         return ratio, 0.0, np.inf
     moves = (actual / actual.sum() - shares) / (1 - shares)
-    quantile = stdtrit(find_degrees(shares @ shares), (1 + confidence_level) / 2)
-    low, high = find_factors(moves, quantile)
-    return ratio, float(ratio * low), float(ratio * high)
+    quantile = -stdtrit(find_degrees(shares @ shares), (1 - confidence_level) / 2)
+    low, high = map(float, find_factors(moves, quantile))
+    return ratio, ratio * low, ratio * high
 
 
 def find_factors(moves, quantile):

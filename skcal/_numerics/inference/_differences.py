@@ -43,5 +43,5 @@ def find_pvalue_of_interval(difference, low, high, confidence_level):
     if difference == 0:
         return 1.0
     reach = difference - low if difference > 0 else high - difference
-    quantile = ndtri((1 + confidence_level) / 2)
+    quantile = -ndtri((1 - confidence_level) / 2)
     return normal_pvalue(quantile * abs(difference) / reach if reach > 0 else np.inf)

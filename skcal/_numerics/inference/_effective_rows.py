@@ -41,8 +41,8 @@ class Telling(NamedTuple):
         """The number for intervals of this level that a normal law makes of it."""
         if np.isinf(self.degrees):
             return self.n_rows
-        level = (1 + confidence_level) / 2
-        return float(self.n_rows * (ndtri(level) / stdtrit(self.degrees, level)) ** 2)
+        tail = (1 - confidence_level) / 2  # the other one would be 1 for levels near 1
+        return float(self.n_rows * (ndtri(tail) / stdtrit(self.degrees, tail)) ** 2)
 
     def find_statistic(self, gain, n_terms):
         """The chi-squared variable that exceeds what it is by chance as often as twice a gain.

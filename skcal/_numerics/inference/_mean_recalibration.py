@@ -29,21 +29,22 @@ _LEAST_DEGREES = 0.1
 class Coefficients(NamedTuple):
     """Differences from the values under the hypothesis, and what is known of them.
 
-    `degrees` are degrees of freedom of each, `joint_degrees` of all together; `loss` is the mean
-    deviance of the fit, but for a constant.
+    Both are in `units`, whose squares might vanish. `degrees` are degrees of freedom of each,
+    `joint_degrees` of all together; `loss` is the mean deviance of the fit, but for a constant.
     """
 
     differences: np.ndarray
     covariance: np.ndarray
+    units: np.ndarray
     degrees: np.ndarray
     joint_degrees: float
     loss: float
 
     def bound(self, place, hypothesis, confidence_level):
         """A coefficient and the ends of its interval."""
-        value = hypothesis + self.differences[place]
-        error = np.sqrt(self.covariance[place, place])
-        half = error * stdtrit(self.degrees[place], (1 + confidence_level) / 2)
+        value = hypothesis + self.units[place] * self.differences[place]
+        error = self.units[place] * np.sqrt(self.covariance[place, place])
+        half = -error * stdtrit(self.degrees[place], (1 - confidence_level) / 2)
         return float(value), float(value - half), float(value + half)
 
     def test(self, place):
@@ -107,12 +108,12 @@ class MeanRecalibrationModel:
 
     def fit_level(self):
         """`Coefficients` of the intercept at slope 1."""
-        return self._describe(self._columns[:1], np.array([[self._unit]]))
+        return self._describe(self._columns[:1], np.ones((1, 1)))
 
     def fit(self):
         """`Coefficients` of intercept and slope."""
         ratio = self._centre / self._spread
-        to_own = np.array([[self._unit, -self._unit * ratio], [0.0, 1 / self._spread]])
+        to_own = np.array([[1.0, -ratio], [0.0, 1 / self._spread]])
         return self._describe(self._columns, to_own)
 
     def _expand_rows(self, point, columns):
@@ -181,7 +182,8 @@ class MeanRecalibrationModel:
             steps[np.abs(steps) <= _ROUNDING] = 0.0
             covariance = to_own @ (steps.T @ steps) @ to_own.T
         degrees = find_degrees((told**2).sum(axis=1)), float(find_degrees(jointly @ jointly))
-        return Coefficients(to_own @ point, covariance, *degrees, float(loss))
+        units = np.array([self._unit, 1.0])
+        return Coefficients(to_own @ point, covariance, units, *degrees, float(loss))
 
     def _sum_units(self, columns, pulls, curvature):
         """Scores and information of each row, or of each cluster."""
