@@ -179,11 +179,11 @@ class MeanRecalibrationModel:
         covariance = np.full(whole.shape, np.inf)
         if (np.linalg.det(whole - parts) > _LEAST_REST * np.linalg.det(whole)).all():
             steps = np.linalg.solve(whole - parts, scores[:, :, None])[:, :, 0]
-            steps[np.abs(steps) <= _ROUNDING] = 0.0
-            covariance = to_own @ (steps.T @ steps) @ to_own.T
+            steps = _transform(steps, to_own)
+            covariance = steps.T @ steps
         degrees = find_degrees((told**2).sum(axis=1)), float(find_degrees(jointly @ jointly))
         units = np.array([self._unit, 1.0])
-        return Coefficients(to_own @ point, covariance, units, *degrees, float(loss))
+        return Coefficients(_transform(point, to_own), covariance, units, *degrees, float(loss))
 
     def _sum_units(self, columns, pulls, curvature):
         """Scores and information of each row, or of each cluster."""
@@ -196,3 +196,10 @@ class MeanRecalibrationModel:
         for total, values in zip(sums, (scores, parts), strict=True):
             np.add.at(total, self._member, values)
         return sums
+
+
+def _transform(points, matrix):
+    """A matrix times points, the last axis, without what is rounding beside its terms."""
+    found = points @ matrix.T
+    found[np.abs(found) <= _ROUNDING * np.abs(matrix).sum(axis=1)] = 0.0
+    return found
