@@ -281,7 +281,10 @@ def read_groups(argument, groups, present, **options):
             members = eye_array(len(names), dtype=bool, format="csr")
             groups = _number_groups(names.tolist(), members, pattern)
     _check_length(argument, groups.pattern, present)
-    return groups.take(present)
+    groups = groups.take(present)
+    if len(groups.names) == 0:
+        raise ValueError(f"{argument} must have a group that has a row with a weight above 0.")
+    return groups
 
 
 def take_columns(X, columns=None):

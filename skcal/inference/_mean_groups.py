@@ -56,7 +56,8 @@ class MeanGroups:
         rest = 1 - masses / mass**2
         is_known = rest > _LEAST_REST
         rest = np.where(is_known, rest, 1.0)
-        skewness = np.divide(third, variance**1.5, where=variance > 0, out=np.zeros_like(third))
+        spread = np.where(variance > 0, np.sqrt(variance), np.inf)
+        skewness = third / spread / spread / spread  # whose cube might vanish
         far = -stdtrit(mass**2 / masses * rest, alpha / 2 if alternative == "two-sided" else alpha)
         error = np.sqrt(variance / rest) / mass
         low, high = (
