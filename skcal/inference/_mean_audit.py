@@ -96,8 +96,8 @@ def audit_mean_groups(
     Raises
     ------
     ValueError
-        If an argument is invalid, if a group has no rows, if weights differ by more than a factor of
-        1e100, or if there are too few draws for "holm".
+        If an argument is invalid, if a group has no rows, if weights differ by more than a factor
+        of 1e100, or if there are too few draws for "holm".
     TypeError
         If a table is of no known kind.
 

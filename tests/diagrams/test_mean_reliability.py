@@ -91,6 +91,11 @@ def test_weights_of_any_scale_and_copies_in_clusters():
     for scale in (1e-200, 1e200):
         (scaled,) = draw(y, rate, sample_weight=scale * years).curves
         assert_allclose(scaled.band, curve.band, rtol=1e-9)
+    # Of rows that have none beside them of the same prediction, whatever weight others have.
+    values, options = (rate > 1.0) + 1.0, {"kind": "values", "confidence_level": 0.9}
+    (apart,) = draw(y, values, **options).curves
+    (light,) = draw(y, values, sample_weight=np.where(rate > 1.0, 1e-200, 1.0), **options).curves
+    assert_allclose(light.band, apart.band, rtol=1e-9)
     (plain,) = draw(y, rate).curves
     twice, number = [np.tile(part, 2) for part in (y, rate)], np.tile(np.arange(len(y)), 2)
     (united,) = draw(*twice, bandwidth=choose_bandwidth(len(y)), clusters=number).curves
@@ -126,6 +131,8 @@ def test_scale():
     assert draw(y, rate**2).ax_.get_xscale() == "log"  # a factor of more than ten
     assert draw(y, 1 + rate / 10).ax_.get_xscale() == "linear"
     assert draw(y, rate**2).plot(scale="linear").ax_.get_xscale() == "linear"
+    wide = draw([1e-200, 2e-200, 1e90, 1e90], [1e-200, 1e-200, 1e90, 1e90])
+    assert wide.ax_.get_xscale() == "log"
     assert draw(y, rate**2).plot(plt.figure().add_subplot()).ax_.get_xscale() == "linear"
     for means in ((-y - 1, -rate - 1), (np.zeros(3), np.ones(3))):
         with pytest.raises(ValueError, match='scale must be "linear" for curves'):

@@ -38,7 +38,7 @@ def find_ends(actual, expected, level):
     return np.array(ends) * actual.sum() / expected.sum()
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99, np.nextafter(1, 0)])
 def test_definition(level, rng):
     weights, member = rng.uniform(0.5, 2, 12), np.arange(12) % 10
     for options, actual, expected in (
@@ -81,7 +81,7 @@ def test_counts_of_rare_claims(count):
 def test_units_order_weights_and_copies(rng):
     found, order = actual_expected_ratio(Y, P), rng.permutation(12)
     np.testing.assert_allclose(actual_expected_ratio(Y[order], P[order]), found, rtol=1e-12)
-    for scale in (1e-80, 1e80):
+    for scale in (1e-300, 1e-80, 1e80):
         scaled = actual_expected_ratio(scale * Y, scale * P, sample_weight=np.full(12, 7.0))
         np.testing.assert_allclose(scaled, found, rtol=1e-12)
     rows = np.append(Y, 1e9), np.append(P, 1e-9)
@@ -99,6 +99,7 @@ def test_where_nothing_is_known():
     assert actual_expected_ratio([0, 0], [1, 2]) == (0, 0, INF)
     assert actual_expected_ratio([3], [2]) == (1.5, 0, INF)
     assert actual_expected_ratio([1, 2, 4], [0.5, 1, 2]) == (2, 2, 2)
+    assert actual_expected_ratio([1e100, 1], [1e-300, 1e-300]) == (INF, 0, INF)
 
 
 def test_refusals():

@@ -28,6 +28,8 @@ def test_pairs_of_models(rng):
     assert (found.adjusted_pvalues >= found.pvalues).all()
     assert found.pvalue == found.adjusted_pvalues.min()
     assert ((found.pvalues <= 0.05) == ((found.low > 0) | (found.high < 0))).all()
+    sure = compare_calibration(y, models, confidence_level=np.nextafter(1, 0), random_state=0)
+    assert ((sure.pvalues <= 1e-16) == ((sure.low > 0) | (sure.high < 0))).all()
     assert (found.measure, found.confidence_level) == ("smooth_ece", 0.95)
     table = found.to_frame()
     assert table.shape == (3, 7)

@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from scipy.stats import chi2
 
 from skcal._numerics.recalibration._logistic import fit_logistic
-from skcal.inference import cox_recalibration
+from skcal.inference import cox_recalibration, observed_expected_ratio
 from tests.r_random import RRandom
 
 INF = np.inf
@@ -178,6 +178,19 @@ def test_published_values_of_pmcalibration():
         np.testing.assert_allclose(test[:2], [statistic, pvalue], atol=5e-3)
     found = [result.intercept.estimate, result.slope.estimate, *result.test[:2]]
     np.testing.assert_array_equal(np.round(found, 3), [-0.076, 1.062, 2.566, 0.277])
+
+
+def test_clusters_at_levels_near_1(rng):
+    v, member = rng.uniform(0.1, 0.9, 200), np.arange(200) // 4
+    y = rng.random(200) < v
+    for function in (cox_recalibration, observed_expected_ratio):
+        usual, largest = (
+            function(y, v, clusters=member, confidence_level=level)
+            for level in (1 - 1e-9, np.nextafter(1, 0))
+        )
+        if function is cox_recalibration:
+            usual, largest = usual.slope, largest.slope
+        assert -np.inf < largest.low < usual.low < usual.high < largest.high < np.inf
 
 
 def test_weights_of_very_different_sizes():

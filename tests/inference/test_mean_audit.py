@@ -313,6 +313,18 @@ def test_large_numbers():
         assert np.isfinite(found.to_frame().drop(columns="group").to_numpy(dtype=float)).all()
 
 
+def test_small_numbers_beside_large_ones(rng):
+    """Cubes of the residuals of a vanish, which are symmetric."""
+    half = rng.normal(size=20)
+    y = np.concatenate([half, -half])
+    found = audit_mean_groups(
+        np.append(1e-120 * y, y), np.zeros(80), ["a"] * 40 + ["b"] * 40, statistic="kuiper", **FEW
+    )
+    own, other = take_group(found, "a"), take_group(found, "b")
+    for end in ("low", "high"):
+        assert own[end] == pytest.approx(1e-120 * other[end], rel=1e-9, abs=0)
+
+
 def test_table_and_display(rng, capsys):
     y, v, years = draw_counts(rng, 3000)
     table = pd.DataFrame({"age": rng.integers(18, 80, 3000), "sex": rng.choice(["F", "M"], 3000)})
@@ -359,6 +371,11 @@ GROUP = ["a", "b"] * 60
         ({"groups": GROUP[:-1]}, "groups must have one entry for each of the 120 rows; got 119"),
         ({"sample_weight": -Y}, "sample_weight"),
         ({"clusters": Y[:-1]}, "clusters must hold one label for each of the 120 rows"),
+        ({"sample_weight": np.append(1e-101, V[1:])}, "The weights above 0 must lie within a fac"),
+        (
+            {"groups": np.eye(120, 1, dtype=bool), "sample_weight": Y},
+            "groups must have a group that has a row with a weight above 0",
+        ),
         ({"statistic": "ece"}, "statistic must be one of"),
         ({"adjust": "bonferroni"}, "adjust must be one of"),
         ({"alternative": "less", "statistic": "slope"}, "alternative must be 'two-sided' for"),

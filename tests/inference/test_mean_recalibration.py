@@ -200,7 +200,12 @@ def test_weights_units_and_order_of_rows(power, rng):
     scaled = mean_recalibration(1e50 * Y, 1e50 * P, power=power, sample_weight=weights)
     np.testing.assert_allclose(scaled.slope, found.slope, rtol=1e-9)
     assert scaled.test.pvalue == pytest.approx(found.test.pvalue, rel=1e-6)
-    if power:
+    if power == 0:
+        scaled = mean_recalibration(1e-250 * Y, 1e-250 * P, sample_weight=weights)
+        assert scaled.test.pvalue == pytest.approx(found.test.pvalue, rel=1e-6)
+        for place, unit in enumerate((1e-250, 1, 1e-250)):
+            np.testing.assert_allclose(scaled[place], unit * np.array(found[place]), rtol=1e-8)
+    else:
         level = found.calibration_in_the_large
         np.testing.assert_allclose(scaled.calibration_in_the_large, level, rtol=1e-9)
 
@@ -229,6 +234,21 @@ def test_exact_predictions_and_few_rows(power):
     assert doubled.test.statistic > 1e6
 
 
+def test_an_intercept_that_rows_leave_no_doubt_of():
+    """Targets are 0 wherever means are, so that their line goes through 0."""
+    p = 1e5 * np.array([0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0])
+    found = mean_recalibration(np.where(np.arange(12) % 5 == 4, p, 0), p)
+    assert found.intercept == (0, 0, 0)
+    assert found.slope.low < found.slope.estimate == pytest.approx(0.5)
+
+
+def test_levels_near_1():
+    found = mean_recalibration(Y, P, confidence_level=np.nextafter(1, 0))
+    usual = mean_recalibration(Y, P, confidence_level=1 - 1e-9)
+    for one, other in zip(found[:3], usual[:3], strict=True):
+        assert -INF < one.low < other.low < other.high < one.high < INF
+
+
 def test_without_a_solution():
     for y, p, power, message in (
         ([1, 2, 3], [2, 2, 2], 0, r"^y_pred must not be the same in all rows; got 2\."),
@@ -239,6 +259,7 @@ def test_without_a_solution():
         ([1, -1, 3], [1, 2, 3], 1, "^y_true must not be negative; got -1.0 at row 1"),
         ([1, 1, 3], [1, 0, 3], 2, "^y_pred must be above 0; got 0.0 at row 1"),
         ([1, 1, 3], [1, 1e-200, 3], 2, "^y_pred must be at least 1e-100; got 1e-200 at row 1"),
+        ([1e5, 1], [0, 5e-324], 0, "^y_pred must differ by more than 1e-100 of the largest number"),
         ([1, 1, 3], [1, 2, 3], 0.5, r"^power must be 0 or from 1 to 2; got 0\.5"),
         ([1, 1, 3], [1, 2, 3], 3, r"^power must be 0 or from 1 to 2; got 3"),
         ([1, 1, 3], [1, 2, 3], "poisson", "^power must be a number; got 'poisson'"),
