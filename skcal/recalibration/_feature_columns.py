@@ -4,9 +4,12 @@ from collections.abc import Hashable
 from numbers import Integral
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csc_array, issparse
 
 from skcal._input._levels import read_column
+from skcal._input._predicted._response_rows import refuse_rows
+from skcal._input._validation import show_labels
 from skcal._tools._arrays import list_column_names
 
 _MOST_FEATURES = 50
@@ -72,6 +75,41 @@ def list_columns(X, features):
         else:
             column = X[:, place] if names is None else X[names[place]]
         yield (title := f"x{place}" if name is None else name), read_column("X", title, column)
+
+
+def read_values(X, features):
+    """Columns that define groups, by name, as arrays of objects, none of which is missing."""
+    columns = {}
+    for name, column in list_columns(X, features):
+        columns[name] = values = column.astype(object).to_numpy()
+        needed = f"X[{name!r}] must not have missing values, as it defines groups"
+        refuse_rows(needed, values, column.isna().to_numpy())
+        try:
+            set(values)
+        except TypeError as error:  # lists
+            raise ValueError(f"X[{name!r}] must hold values to group by; {error}.") from None
+    return columns
+
+
+def list_levels(columns):
+    """The distinct values of each column."""
+    return [pd.unique(values) for values in columns.values()]
+
+
+def label_groups(columns, levels):
+    """Label of the group of each row: the value of a column, or a text that names all values.
+
+    Values are written as the `levels` of `fit` that they equal.
+    """
+    parts = []
+    for (name, values), known in zip(columns.items(), levels, strict=True):
+        places = {level: place for place, level in enumerate(known)}
+        chosen = np.array([places.get(value, -1) for value in values], dtype=np.intp)
+        needed = f"X[{name!r}] must hold values that fit has seen, {show_labels(known)}"
+        refuse_rows(needed, values, chosen < 0)
+        texts = known if len(columns) == 1 else [f"{name}={level!r}" for level in known.tolist()]
+        parts.append([texts[place] for place in chosen])
+    return parts[0] if len(parts) == 1 else [", ".join(texts) for texts in zip(*parts, strict=True)]
 
 
 def _read_table(X):

@@ -33,7 +33,12 @@ from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._base_groups import GroupedRecalibrator
 from skcal.recalibration._base_regression import RegressionRecalibrator
 from skcal.recalibration._conformal_interval import ConformalInterval
-from skcal.recalibration._feature_columns import choose_features, list_columns
+from skcal.recalibration._feature_columns import (
+    choose_features,
+    label_groups,
+    list_levels,
+    read_values,
+)
 from skcal.recalibration._standard_deviation_scaling import StandardDeviationScaling
 
 
@@ -64,7 +69,7 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
     features : list of str or int, default=None
         Names or numbers of the columns of X that define groups, for `ConformalInterval` and
         `ConformalQuantiles`, whose guarantee then holds in each group. Rows that have the same
-        values in all of these columns are one group. None makes none.
+        values in all of these columns are one group; no value may be missing. None makes none.
     cv : int, cross-validation generator or iterable, default=None
         Splits as in `sklearn.model_selection.cross_val_predict`; None takes 5 folds of rows in
         their order. Every row must be in exactly one test fold. Not used with a `FrozenEstimator`.
@@ -351,21 +356,19 @@ class RecalibratedRegressorCV(CallbackSupport, RegressorMixin, MetaEstimatorMixi
                 f"{type(recalibrator).__name__}; got {self.features!r}."
             )
         self._columns = choose_features(X, self.features)
-        return {"groups": self._read_groups(X)}
-
-    def _read_groups(self, X):
-        columns = [column.to_numpy() for _, column in list_columns(X, self._columns)]
-        if len(columns) == 1:
-            return columns[0]
-        return [" & ".join(map(str, values)) for values in zip(*columns, strict=True)]
+        columns = read_values(X, self._columns)
+        self._levels = list_levels(columns)
+        return {"groups": label_groups(columns, self._levels)}
 
     def _ask(self, name, X, *arguments):
         check_is_fitted(self)
         method = getattr(self.recalibrator_, name)
         predictions = _predict_columns(self.estimator_, X, self.recalibrator_)
         has_groups = self.features is not None and "groups" in signature(method).parameters
-        groups = {"groups": self._read_groups(X)} if has_groups else {}
-        return method(predictions, *arguments, **groups)
+        if not has_groups:
+            return method(predictions, *arguments)
+        groups = label_groups(read_values(X, self._columns), self._levels)
+        return method(predictions, *arguments, groups=groups)
 
 
 def _predicts_std(regressor):

@@ -124,7 +124,7 @@ def test_groups_that_do_not_fit(model):
     X = mean[:, None]
     model.fit(X, y, groups=groups)
     message = (
-        r"that fit has seen, \['north', 'south', 'west'\]; got east at row 1, and in 1 of 3 rows"
+        r"that fit has seen, \['north', 'south', 'west'\]; got 'east' at row 1, and in 1 of 3 rows"
     )
     with pytest.raises(ValueError, match=message):
         model.transform(X[:3], groups=["north", "east", "west"])
@@ -173,7 +173,7 @@ def test_groups_of_columns():
         both.predict_quantiles(table), by_hand.predict_quantiles(X, groups=pairs)
     )
     np.testing.assert_array_equal(both.predict(table), by_hand.predict(X, groups=pairs))
-    with pytest.raises(ValueError, match=r"that fit has seen.* got east at row 0"):
+    with pytest.raises(ValueError, match=r"X\['region'\] must .* has seen.* got 'east' at row 0"):
         model.predict_interval(table.assign(region="east"))
     with pytest.raises(ValueError, match="features must hold columns of X"):
         RecalibratedRegressorCV(First(), features=["county"]).fit(table, y)
@@ -188,6 +188,32 @@ def test_groups_of_columns():
         cv=2,
     ).fit(array, y)
     assert search.predict(array).shape == (60,)
+
+
+def test_groups_of_several_columns_are_their_values():
+    columns = {"x": np.zeros(8), "a": ["p & q"] * 4 + ["p"] * 4, "b": ["r"] * 4 + ["q & r"] * 4}
+    table = pd.DataFrame({**columns, "c": np.repeat([1, 2], 4)})
+    y = np.repeat([1.0, 10.0], 4)
+    for features in (["a", "b"], ["a", "c"], ["c"]):
+        model = RecalibratedRegressorCV(First(), ConformalInterval(0.5), features=features)
+        model.fit(table, y)
+        for given in (table, table.astype({"c": float})):  # numbers compare as numbers
+            np.testing.assert_array_equal(model.predict_interval(given)[:, 1], y)
+        name = features[-1]
+        missing = table.astype({name: object})
+        missing.loc[2, name] = None
+        needed = rf"X\['{name}'\] must not .* got None at row 2"
+        with pytest.raises(ValueError, match=needed):
+            model.predict_interval(missing)
+        with pytest.raises(ValueError, match=needed):
+            model.fit(missing, y)
+        with pytest.raises(
+            ValueError, match=rf"X\['{name}'\] must .* fit has seen.* got '1' at row 0"
+        ):
+            model.predict_interval(table.assign(**{name: "1"}))
+    model = RecalibratedRegressorCV(First(), ConformalInterval(0.5), features=["a", "b"])
+    with pytest.raises(ValueError, match="groups that fit has seen"):  # each value is known
+        model.fit(table, y).predict_interval(table.assign(b="r"))
 
 
 @few_rows

@@ -40,8 +40,9 @@ def refuse_rows(needed, values, is_bad, error=ValueError):
     """Raise an error that says what is needed, shows the first bad row and counts them."""
     if is_bad.any():
         row = np.flatnonzero(is_bad)[0]
+        (found,) = values[row : row + 1].tolist()
         raise error(
-            f"{needed}; got {values[row].tolist()} at row {row}, "
+            f"{needed}; got {found!r} at row {row}, "
             f"and in {np.count_nonzero(is_bad)} of {len(values)} rows."
         )
 
