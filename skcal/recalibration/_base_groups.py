@@ -66,6 +66,53 @@ class GroupedRecalibrator(RegressionRecalibrator):
             del self._labels
         return self
 
+    def fit_transform(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Fit the recalibrator, and repair the same predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions for rows that the regressor was not fitted on.
+        y : array-like of shape (n_samples,)
+            Targets, real numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights, read as counts: a row of weight 2 counts as two rows, a row of
+            weight zero as none.
+        groups : array-like of shape (n_samples,), default=None
+            Label of the group of each row. The guarantee then holds in each group, which is fitted
+            to its own rows alone.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns_out)
+            Columns are named by `get_feature_names_out`.
+        """
+        return self.fit(X, y, sample_weight, groups=groups).transform(X, groups=groups)
+
+    @abstractmethod
+    def transform(self, X: ArrayLike, *, groups: ArrayLike | None = None) -> np.ndarray:
+        """Repaired predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_columns)
+            Predictions in the layout of `fit`.
+        groups : array-like of shape (n_samples,), default=None
+            Label of the group of each row, one that `fit` has seen; None without groups in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns_out)
+            Columns are named by `get_feature_names_out`.
+        """
+
     def _fit(self, rows):
         """What is found for all rows, or a list of that for each of `groups_`."""
         if self._labels is None:
@@ -97,7 +144,7 @@ class GroupedRecalibrator(RegressionRecalibrator):
         """What was found for the group of each row, on the first axis; all of it without groups."""
         if self.groups_ is None:
             if groups is not None:
-                raise ValueError("groups must be None, as in fit; got some.")
+                raise ValueError("groups must be None, because fit got none.")
             return found
         if groups is None:
             raise ValueError("groups must hold the group of each row, as in fit; got None.")

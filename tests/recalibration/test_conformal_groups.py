@@ -119,6 +119,16 @@ def test_each_group_is_fitted_by_itself(input):
 
 
 @pytest.mark.parametrize("model", [ConformalInterval(0.5), ConformalQuantiles([0.5])])
+def test_fit_and_transform_at_once(model):
+    mean, y, groups = draw()
+    X, weights = mean[:, None], np.arange(60) % 3
+    found = model.fit_transform(X, y, weights, groups=groups)
+    expected = model.fit(X, y, weights, groups=groups).transform(X, groups=groups)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(model.fit_transform(X, y), model.fit(X, y).transform(X))
+
+
+@pytest.mark.parametrize("model", [ConformalInterval(0.5), ConformalQuantiles([0.5])])
 def test_groups_that_do_not_fit(model):
     mean, y, groups = draw()
     X = mean[:, None]
@@ -140,7 +150,7 @@ def test_groups_that_do_not_fit(model):
         model.fit(X, y, groups=groups[:3])
     with pytest.raises(ValueError, match="groups"):
         model.fit(X, y, groups=[*groups[:-1], None])
-    with pytest.raises(ValueError, match="groups must be None, as in fit; got some"):
+    with pytest.raises(ValueError, match="groups must be None, because fit got none"):
         model.fit(X, y).transform(X, groups=groups)
 
 
