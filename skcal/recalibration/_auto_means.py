@@ -25,7 +25,8 @@ class AutoMeans(LinkedMeanRecalibrator):
     link : {"auto", "log", "identity"}, default="auto"
         The scale. "log" is for means of what is never negative, such as counts, rates and amounts:
         means stay above 0. "identity" takes any numbers. "auto" is "log" if all predictions are
-        above 0 and no target is below 0.
+        above 0 and no target is below 0; a prediction of 0 or less then gets the repaired mean of
+        the smallest fitted one, where "log" raises an error.
     power : float, default=1.0
         With the log link, targets vary like the mean to this power, from 1, as counts do (Poisson),
         to 2, as amounts do (gamma). Without it, it has no effect.
@@ -174,8 +175,7 @@ class AutoMeans(LinkedMeanRecalibrator):
         return to_link(np.array(repaired), power)
 
     def _repair(self, means):
-        repaired = super()._repair(means)
-        return means if self.weights_[0] == 1 else repaired
+        return self._lift(means) if self.weights_[0] == 1 else super()._repair(means)
 
     def _repair_linked(self, means, power):
         return self.weights_ @ self._list_values(self.recalibrators_, means, power)

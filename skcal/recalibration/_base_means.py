@@ -89,13 +89,21 @@ class LinkedMeanRecalibrator(MeanRecalibrator):
                 refuse_rows("y must be above 0 with a power of 2", targets, targets == 0)
             if not targets.any():
                 raise ValueError("y must hold a number above 0 for the log link; all are 0.")
+        self._lowest = means.min()
         self._fit_linked(rows, self._find_power())
 
     def _repair(self, means):
         power = self._find_power()
-        if power:
-            self._refuse_means(means)
-        return to_means(self._repair_linked(means, power), power)
+        return to_means(self._repair_linked(self._lift(means), power), power)
+
+    def _lift(self, means):
+        """Means that the link takes."""
+        if self.link_ == "identity":
+            return means
+        if self.link == "auto":
+            return np.where(means > 0, means, self._lowest)
+        self._refuse_means(means)
+        return means
 
     def _find_power(self):
         return float(self.power) if self.link_ == "log" else 0.0

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import PoissonRegressor, TweedieRegressor
+from sklearn.linear_model import LinearRegression, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import mean_tweedie_deviance
 from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
@@ -115,7 +115,7 @@ def test_what_the_log_link_cannot_take(R):
         NotPredictionsError, match=r'above 0 for the log link; link="identity" .* row 2'
     ):
         R("log").fit(np.where(np.arange(60) == 2, 0.0, m), y)
-    model = R().fit(m, y)
+    model = R("log").fit(m, y)
     with pytest.raises(
         NotPredictionsError, match=r"above 0 for the log link.* got -1\.0 at row 1, and"
     ):
@@ -133,6 +133,23 @@ def test_what_the_log_link_cannot_take(R):
     for power in (0, 3, np.nan, "1"):
         with pytest.raises(ValueError, match="power must be"):
             R(power=power).fit(m, y)
+
+
+@with_link
+def test_link_that_auto_chose_takes_all_predictions(R):
+    m, y, _ = draw_counts(60)
+    few = m[:2], np.array([1.0, 2.0])  # which AutoMeans leaves unchanged
+    for rows in ((m, y), few):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = R().fit(*rows)
+        lowest = rows[0].min()
+        np.testing.assert_array_equal(model.predict([-1.0, 0.0]), model.predict([lowest, lowest]))
+    line = RecalibratedRegressorCV(LinearRegression(), R(), cv=KFold(4))
+    X = np.linspace(1, 5, 40)[:, None]
+    line.fit(X, X[:, 0] + np.tile([0.5, 0.0, -0.5, 0.0], 10))
+    assert line.recalibrator_.link_ == "log"
+    assert line.predict([[-1.0]]) > 0
 
 
 @every_class
