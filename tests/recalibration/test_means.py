@@ -381,6 +381,22 @@ def test_rows_that_refute_a_member_and_rows_that_do_not():
     assert AutoMeans(prior_rows=1e6).fit(m, y).weights_[0] > 0.99
 
 
+@pytest.mark.parametrize("link", ["log", "identity"])
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("error", [0.0, 1e-9])
+def test_maps_that_are_exact_keep_the_weights_of_the_prior(link, power, error):
+    """Isotonic means, constant beyond the last row, are refuted; the others had 5 rows and 1/2."""
+    y = np.arange(1.0, 16)
+    model = AutoMeans(link, power=power).fit(y * (1 + error * (-1.0) ** np.arange(15)), y)
+    np.testing.assert_allclose(model.weights_, [10 / 11, 1 / 11, 0], rtol=1e-3)
+
+
+def test_predictions_that_are_exact_in_a_regressor():
+    X = np.linspace(1, 10, 200)[:, None]
+    model = RecalibratedRegressorCV(LinearRegression(), AutoMeans()).fit(X, 2 * X[:, 0])
+    np.testing.assert_allclose(model.predict(X), 2 * X[:, 0], rtol=1e-6)
+
+
 def test_order_of_rows_is_irrelevant_and_copies_stay_together():
     m, y, _ = draw_counts(80)
     order, expected = np.random.default_rng(0).permutation(80), AutoMeans().fit(m, y)

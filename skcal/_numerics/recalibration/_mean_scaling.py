@@ -17,8 +17,8 @@ from skcal._numerics.recalibration._newton import (
 # Means lie between the inverse of this number and this number.
 _LARGEST = 1e300
 _LARGEST_LOG = np.log(_LARGEST)
-# Of targets that are predicted without an error, in units of their mean square or so.
-_SMALLEST_DISPERSION = 1e-20
+# In units of the mean of targets, or of their squares: rounding of smaller deviances would tell.
+_SMALLEST_DISPERSION = 1e-12
 
 
 def to_link(means, power):
@@ -96,7 +96,7 @@ def measure_pool(values, targets, mass, power):
     """Losses of members alone, and a function of some of them and their weights; see `fit_pool`.
 
     `values`, (n_members, n_samples), are on the scale of the link. Losses are half deviances, in
-    units of the dispersion of the best member.
+    units of the dispersion of the best member. Slopes are relative to that of the first member.
     """
     level = mass @ targets / mass.sum()
     if power:
@@ -118,6 +118,8 @@ def measure_pool(values, targets, mass, power):
         chosen = values[kept]
         loss, slopes, curvatures = half_deviance(weights @ chosen, targets, power)
         share = mass / dispersion
+        # As weights sum to 1, only differences count, which are exact where members are alike.
+        chosen = chosen - chosen[0]
         hessian = (chosen * (share * curvatures)) @ chosen.T
         return share @ loss, chosen @ (share * slopes), hessian
 
