@@ -53,7 +53,8 @@ class AutoMeans(LinkedMeanRecalibrator):
         By how much the mean deviance of such rows is lower for the pool than for the predictions,
         with weights from the held-out rows of the other folds.
     recalibrators_ : list of recalibrators
-        `MeanScaling` and `IsotonicMeans`, fitted on all rows.
+        `MeanScaling` and `IsotonicMeans`, fitted on all rows; with the log link none if all targets
+        are 0.
     n_features_in_ : int
         Number of columns of X, 1.
     feature_names_in_ : ndarray of shape (1,)
@@ -62,7 +63,8 @@ class AutoMeans(LinkedMeanRecalibrator):
     Warns
     -----
     UserWarning
-        If there are too few rows to learn from and the predictions are left unchanged.
+        If there is too little to learn from and the predictions are left unchanged: too few rows,
+        or with the log link no target above 0 in the train rows of a fold.
 
     See Also
     --------
@@ -146,10 +148,15 @@ class AutoMeans(LinkedMeanRecalibrator):
             members = self._fit_members(train)
             return self._list_values(members, predictions[:, 0], power)
 
-        held_out = hold_out(self.cv, rows, rows.predictions[:, 0], predict)
+        lack = (
+            "y must have a target above 0 in the train rows of every fold; got "
+            f"{np.count_nonzero(rows.targets)} in {len(rows.targets)} rows"
+        )
+        held_out = hold_out(self.cv, rows, rows.predictions[:, 0], predict, lack)
         if held_out is not None:
             self._weigh(held_out, power)
-        self.recalibrators_ = self._fit_members(rows)
+        is_fitted = not power or rows.targets.any()
+        self.recalibrators_ = self._fit_members(rows) if is_fitted else []
 
     def _weigh(self, held_out, power):
         self.weights_, others = weigh_members(

@@ -87,8 +87,6 @@ class LinkedMeanRecalibrator(MeanRecalibrator):
             refuse_rows("y must not be negative for the log link", targets, targets < 0)
             if self.power == 2:
                 refuse_rows("y must be above 0 with a power of 2", targets, targets == 0)
-            if not targets.any():
-                raise ValueError("y must hold a number above 0 for the log link; all are 0.")
         self._lowest = means.min()
         self._fit_linked(rows, self._find_power())
 

@@ -90,6 +90,8 @@ class MeanScaling(LinkedMeanRecalibrator):
         self.power = power
 
     def _fit_linked(self, rows, power):
+        if power and not rows.targets.any():
+            raise ValueError("y must hold a number above 0 for the log link; all are 0.")
         values = to_link(rows.predictions[:, 0], power)
         self.slope_, self.intercept_ = scale_means(values, rows.targets, rows.weights, power)
 

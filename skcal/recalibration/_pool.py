@@ -42,23 +42,22 @@ def check_pool(cv, prior_rows):
     check_number("prior_rows", prior_rows, _FEWEST_ROWS)
 
 
-def hold_out(cv, rows, keys, predict):
-    """`HeldOut` rows, or None, with a warning, where they are too few.
+def hold_out(cv, rows, keys, predict, lack=""):
+    """`HeldOut` rows, or None, with a warning, where there is too little to learn from.
 
     ``predict(train, predictions)`` returns what members that are fitted to `Rows` say of others, an
-    array with the members on its first axis, or None if they cannot be fitted. `keys` has a number
-    for each row by which predictions are told apart.
+    array with the members on its first axis, or None if they cannot be fitted, for want of what
+    `lack` says. `keys` has a number for each row by which predictions are told apart.
     """
     splits = _split(cv, rows, keys)
     parts = [
         predict(Rows(*(part[train] for part in rows[:3]), rows.present), rows.predictions[test])
         for train, test in splits
     ]
+    if not parts:
+        lack = f"There is too little to learn from, {len(rows.targets)} rows"
     if not parts or any(part is None for part in parts):
-        warn(
-            f"There is too little to learn from, {len(rows.targets)} rows: predictions are left "
-            "unchanged."
-        )
+        warn(f"{lack}: predictions are left unchanged.")
         return None
     tested = np.concatenate([test for _, test in splits])
     # A row that several splits test counts once in all.

@@ -30,6 +30,7 @@ DOCUMENTED = (
     ".* raises the .* of held-out rows",
     "These recalibrators are left out of the mixture",
     "There is too little to learn from",
+    "y must have a target above 0 in the train rows",
     "The fit stopped after .* iterations",
     "y holds labels that .* was not fitted on",
     "Training folds miss the class of",

@@ -125,7 +125,7 @@ def test_what_the_log_link_cannot_take(R):
     with pytest.raises(
         ValueError, match="y must hold a number above 0 for the log link; all are 0"
     ):
-        R().fit(m, np.zeros(60))
+        MeanScaling().fit(m, np.zeros(60))
     with pytest.raises(
         ValueError, match="link must be one of 'auto', 'log', 'identity'; got 'logit'"
     ):
@@ -428,16 +428,25 @@ def test_folds_of_a_splitter_and_rows_of_no_weight():
             AutoMeans(prior_rows=wrong).fit(m, y)
 
 
-def test_too_few_rows_change_nothing():
-    for m, y in (([1.0, 2.0], [5.0, 7.0]), (np.arange(1.0, 9), [0, 0, 0, 0, 0, 0, 0, 9.0])):
-        with pytest.warns(
-            UserWarning, match=f"too little to learn from, {len(m)} rows: predictions"
-        ):
-            model = AutoMeans().fit(m, y)
-        np.testing.assert_array_equal(model.weights_, [1, 0, 0])
-        np.testing.assert_array_equal(model.transform(m), m)
-        assert np.isnan(model.deviances_).all()
-        assert model.gain_ == 0
+@pytest.mark.parametrize(
+    ("m", "y", "message"),
+    [
+        ([1.0, 2.0], [5.0, 7.0], "too little to learn from, 2 rows"),
+        (
+            np.arange(1.0, 51),
+            np.eye(50)[7],
+            r"target above 0 in the train rows .* got 1 in 50 rows",
+        ),
+        (np.arange(1.0, 51), np.zeros(50), r"target above 0 in the train rows .* got 0 in 50 rows"),
+    ],
+)
+def test_too_little_to_learn_from_changes_nothing(m, y, message):
+    with pytest.warns(UserWarning, match=f"{message}: predictions are left unchanged"):
+        model = AutoMeans().fit(m, y)
+    np.testing.assert_array_equal(model.weights_, [1, 0, 0])
+    np.testing.assert_array_equal(model.transform(m), m)
+    assert np.isnan(model.deviances_).all()
+    assert model.gain_ == 0
 
 
 ERRORS = {
