@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._numerics.recalibration._mean_scaling import scale_means, to_link
+from skcal._numerics.recalibration._mean_scaling import has_no_slope, scale_means, to_link
+from skcal._tools._warnings import warn
 from skcal.recalibration._base_means import LinkedMeanRecalibrator
 
 
@@ -38,6 +39,11 @@ class MeanScaling(LinkedMeanRecalibrator):
     feature_names_in_ : ndarray of shape (1,)
         Name of the column of X, where it has one.
 
+    Warns
+    -----
+    UserWarning
+        If the targets are above 0 at the largest prediction alone, so that no slope is the best.
+
     See Also
     --------
     IsotonicMeans : Repairs any increasing error; needs more rows.
@@ -55,8 +61,9 @@ class MeanScaling(LinkedMeanRecalibrator):
     distribution is assumed [1]_. With the identity link it is least squares. With p = 1, and
     with the identity link, the repaired means have the mean of the targets.
 
-    If all predictions are the same, the slope is 1. If none but the largest of them belong to
-    targets above 0, it is as large as the arithmetic allows.
+    If all predictions are the same, the slope is 1. So it is, with a warning, with the log link and
+    a power below 2 if no target below the largest prediction is above 0: the deviance then falls
+    for ever as the slope grows.
 
     Exposures are weights of rates: for counts n of times t, y is n / t and `sample_weight` is t.
 
@@ -89,10 +96,19 @@ class MeanScaling(LinkedMeanRecalibrator):
         self.link = link
         self.power = power
 
+    def _fit_checked(self, X, y, sample_weight):
+        super()._fit_checked(X, y, sample_weight)
+        if self._has_no_slope:  # said to who fits this class, not to who fits a pool
+            warn(
+                "y is above 0 at the largest of the predictions alone, so that no slope is the "
+                "best; the slope is set to 1."
+            )
+
     def _fit_linked(self, rows, power):
         if power and not rows.targets.any():
             raise ValueError("y must hold a number above 0 for the log link; all are 0.")
         values = to_link(rows.predictions[:, 0], power)
+        self._has_no_slope = has_no_slope(values, rows.targets, power)
         self.slope_, self.intercept_ = scale_means(values, rows.targets, rows.weights, power)
 
     def _repair_linked(self, means, power):

@@ -31,6 +31,7 @@ DOCUMENTED = (
     "These recalibrators are left out of the mixture",
     "There is too little to learn from",
     "y must have a target above 0 in the train rows",
+    "y is above 0 at the largest of the predictions alone",
     "The fit stopped after .* iterations",
     "y holds labels that .* was not fitted on",
     "Training folds miss the class of",

@@ -247,6 +247,20 @@ def test_equal_predictions_keep_the_slope_of_1():
         np.testing.assert_allclose(model.predict([2.0, 6.0]), [4.0, 8.0])
 
 
+@pytest.mark.parametrize("power", [1, 1.5])
+def test_targets_at_the_largest_prediction_alone_keep_the_slope_of_1(power):
+    """The deviance falls for ever with the slope; the intercept solves its equation."""
+    m, y = np.linspace(0.01, 0.05, 100), np.eye(100)[-1]
+    weights = np.random.default_rng(0).uniform(size=100)
+    with pytest.warns(UserWarning, match=r"largest of the predictions alone.* slope is set to 1"):
+        model = MeanScaling(power=power).fit(m, y, sample_weight=weights)
+    assert model.slope_ == 1
+    found = model.predict(m)
+    np.testing.assert_allclose(found / m, found[0] / m[0])
+    assert weights @ (y * found ** (1 - power)) == pytest.approx(weights @ found ** (2 - power))
+    AutoMeans(power=power, cv=[(np.arange(100), np.arange(100))]).fit(m, y)  # without a warning
+
+
 @with_link
 def test_positive_means_stay_positive_and_finite(R):
     """Also where only the largest predictions have a target above 0, so that the slope is large."""

@@ -49,10 +49,16 @@ def half_deviance(values, targets, power):
     return loss, rising - falling, (2 - power) * rising + (power - 1) * falling
 
 
+def has_no_slope(values, targets, power):
+    """Whether no slope is the best, as targets are above 0 at the largest value alone."""
+    below = targets[values < values.max()]
+    return 0 < power < 2 and len(below) > 0 and not below.any()
+
+
 def scale_means(values, targets, weights, power):
     """Slope, not below 0, and intercept of the line through `values` with the least deviance.
 
-    `values` are on the scale of the link. Where all are the same, the slope is 1.
+    `values` are on the scale of the link. Where all are the same, or no slope is the best, it is 1.
     """
     mass = weights / weights.sum()
     centred, offset = centre_features(values[:, None], mass)
@@ -60,6 +66,10 @@ def scale_means(values, targets, weights, power):
     level = mass @ targets
     if width == 0:
         return 1.0, float(to_link(level, power) - offset[0])
+    if has_no_slope(values, targets, power):
+        largest = values.max()  # the deviance has its minimum in the intercept here
+        total = mass @ np.exp((2 - power) * (values - largest))
+        return 1.0, float(np.log(level) - np.log(total) - largest)
     places = centred[:, 0] / width
     if power:
         slope, shift = _fit_line(places, targets / level, mass, power, width)
