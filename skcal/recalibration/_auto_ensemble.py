@@ -65,7 +65,8 @@ class AutoEnsemble(EnsembleRecalibrator):
     and the quantiles of levels :math:`(j - 1/2) / m`, which have the least CRPS [1]_, of isotonic
     distributional regression on the mean of the ensemble [2]_. The j-th smallest members are
     averaged with weights that are not negative and sum to 1: it is the quantile functions that are
-    pooled. Members keep their places, so that the first one stays the smallest if it was.
+    pooled. Members keep their places, so that the first one stays the smallest if it was. If no
+    fitted member and no target is below 0, repaired members below 0 are set to 0.
 
     Weights minimise, over rows that the maps were not fitted on,
 
@@ -149,6 +150,7 @@ class AutoEnsemble(EnsembleRecalibrator):
         if self.weights_[0] == 1:
             return members
         pooled = np.tensordot(self.weights_, _sort_all(self.recalibrators_, members), axes=1)
+        pooled = np.maximum(pooled, self.recalibrators_[0]._lowest)
         places = np.argsort(np.argsort(members, axis=1, kind="stable"), axis=1)
         return np.take_along_axis(pooled, places, axis=1)
 

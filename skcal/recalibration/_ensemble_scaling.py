@@ -46,6 +46,9 @@ class EnsembleScaling(EnsembleRecalibrator):
     numbers; it is minimised with :math:`\sqrt{r^2 + h^2}` in place of absolute errors
     :math:`|r|`, with h a thousandth of their mean.
 
+    If no fitted member and no target is below 0, as with amounts of rain, repaired members below 0
+    are set to 0.
+
     A member that is NaN is missing, and a row counts with the mean and the deviations of the
     others. With one member it is a regression of the median.
 
@@ -83,7 +86,10 @@ class EnsembleScaling(EnsembleRecalibrator):
     def _fit(self, rows):
         found = scale_ensemble(rows.predictions, rows.targets, rows.weights)
         self.intercept_, self.slope_, self.scale_ = found
+        is_negative = np.nanmin(rows.predictions) < 0 or rows.targets.min() < 0
+        self._lowest = -np.inf if is_negative else 0.0
 
     def _repair(self, members):
         means = np.nanmean(members, axis=1, keepdims=True)
-        return self.intercept_ + self.slope_ * means + self.scale_ * (members - means)
+        repaired = self.intercept_ + self.slope_ * means + self.scale_ * (members - means)
+        return np.maximum(repaired, self._lowest)

@@ -50,6 +50,24 @@ class Trees(RegressorMixin, BaseEstimator):
         return trees.mean(axis=1) if self.mean else trees
 
 
+@every_class
+def test_members_of_what_is_never_negative_are_not_negative(R):
+    rng = np.random.default_rng(0)
+    signal = rng.gamma(1.0, size=(80, 1))
+    members, y = 1 + signal * rng.uniform(0.9, 1.1, (80, 6)), rng.gamma(1.0, signal[:, 0])
+    members[0, 0] = np.nan
+    new = np.array([[0.0, 0.0, 0.1, 0.2, np.nan, 9.0], [-30.0, -2.0, -1.0, 0.0, 1.0, 2.0]])
+    amounts, numbers = R().fit(members, y), R().fit(members - 1, y - 1)
+    for rows in (members, new):
+        found = amounts.transform(rows)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(rows))
+        assert np.nanmin(found) >= 0
+        if R is EnsembleScaling:  # with 1 less in all the same line, which has no limit
+            line = numbers.transform(rows - 1) + 1
+            assert np.nanmin(line) < 0
+            np.testing.assert_allclose(found, np.maximum(line, 0), atol=1e-4)
+
+
 # ---------------------------------------------------------------------------------- EnsembleScaling
 
 
