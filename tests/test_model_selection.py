@@ -404,7 +404,7 @@ def test_bad_arguments_of_pooled_scores(model, options, error, message):
         ([], r"X and y must hold at least one row; got 0 sample\(s\)"),
         ([0, "a", 0, "a"], "y must hold numbers, booleans or strings, all of one type"),
         (np.array([0, "a", 0.5, 1], dtype=object), "y must hold numbers, booleans or strings"),
-        ([0, None, 1, 1], "y must not have missing labels; there is none at row 1"),
+        ([0, None, 1, 1], "y must not have missing labels; got None at row 1"),
         (np.array([0.0, np.nan, 1.0, 1.0]), "Input y contains NaN"),
         ([[0, 1], [1], [0], [1]], "y must hold one label for each row"),
     ],

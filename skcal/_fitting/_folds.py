@@ -105,6 +105,7 @@ def check_regression_rows(owner, X, y):
 def check_rows(owner, X, y):
     """X, which only has to have rows, and y as an array of labels."""
     X, y = _match_rows(owner, X, y)
+    refuse_missing_labels("y", y)
     advice = "fit one for each label, on y[:, k]"
     if hasattr(owner, "estimator") and is_classifier(owner):
         advice = f"wrap it: sklearn.multioutput.MultiOutputClassifier({type(owner).__name__}(...))"
@@ -121,7 +122,7 @@ def check_rows(owner, X, y):
 
 
 def _match_rows(owner, X, y):
-    """X and y, of the same positive length and with no label missing."""
+    """X and y, of the same positive length."""
     if y is None:
         raise ValueError(
             f"{type(owner).__name__} requires y to be passed, but the target y is None."
@@ -131,7 +132,6 @@ def _match_rows(owner, X, y):
     X, y = indexable(X, y)
     if (y.shape[0] if hasattr(y, "shape") else len(y)) == 0:
         raise ValueError("X and y must hold at least one row; got 0 sample(s).")
-    refuse_missing_labels("y", y)
     return X, y
 
 

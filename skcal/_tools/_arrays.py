@@ -198,7 +198,7 @@ def refuse_missing_labels(name, labels):
     labels = np.asarray(as_readable(labels))
     if labels.ndim == 1 and labels.dtype.kind == "O" and pd.isna(labels).any():
         row = np.flatnonzero(pd.isna(labels))[0]
-        raise ValueError(f"{name} must not have missing labels; there is none at row {row}.")
+        raise ValueError(f"{name} must not have missing labels; got {labels[row]!r} at row {row}.")
 
 
 def _refuse_masked(name, values):

@@ -156,14 +156,16 @@ class RegressionRecalibrator(
         self._check_options()
         self._refuse_pair(X)
         names = list_column_names(X)
-        X, y, sample_weight, _ = read_scores(X, y, sample_weight)
+        X, _, sample_weight, _ = read_scores(X, None, sample_weight)
+        if y is not None:
+            y = read_numbers("y", y).astype(np.float64)
+            if y.ndim == 1:
+                refuse_rows("y must hold finite numbers", y, ~np.isfinite(y))
         with np.errstate(invalid="ignore"):  # scikit-learn adds infinities of both signs
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
         weights = check_sample_weight(sample_weight, len(y))
         weights = np.ones(len(y)) if weights is None else weights.astype(np.float64)
         self._check_predictions(X, names)
-        y = read_numbers("y", y).astype(np.float64)
-        refuse_rows("y must hold finite numbers", y, ~np.isfinite(y))
         needed = f"y must be at most {_LARGEST:g} in absolute value"
         refuse_rows(needed, y, np.abs(y) > _LARGEST)
         present = weights > 0

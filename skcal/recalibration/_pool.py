@@ -72,7 +72,16 @@ def _split(cv, rows, keys):
         n_folds = 5 if cv is None else int(cv)
         return deal_targets(keys, rows.targets, rows.weights, n_folds)
     n_samples = len(rows.present)
-    splits = make_splits(cv, np.zeros((n_samples, 1)), np.zeros(n_samples), {}, classifier=False)
+    empty = np.zeros((n_samples, 1)), np.zeros(n_samples)
+    try:
+        splits = make_splits(cv, *empty, {}, classifier=False)
+    except ValueError as error:
+        if "groups" not in str(error):
+            raise
+        raise ValueError(
+            "cv must be a splitter that needs no groups, or pairs of train and test rows: pass "
+            f"cv=list({cv!r}.split(X, y, groups))."
+        ) from None
     place = np.cumsum(rows.present) - 1
     splits = [[place[part[rows.present[part]]] for part in split] for split in splits]
     return [(train, test) for train, test in splits if len(train) and len(test)]

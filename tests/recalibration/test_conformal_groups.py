@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -138,8 +138,10 @@ def test_groups_that_do_not_fit(model):
     )
     with pytest.raises(ValueError, match=message):
         model.transform(X[:3], groups=["north", "east", "west"])
-    with pytest.raises(ValueError, match="fit has seen"):
+    with pytest.raises(ValueError, match=r"fit has seen, .* got 1 at row 0"):
         model.transform(X[:3], groups=[1, 2, 3])
+    with pytest.raises(ValueError, match=r"fit has seen, \[0\]; got '0' at row 0"):
+        clone(model).fit(X, y, groups=np.zeros(60, dtype=int)).transform(X[:1], groups=["0"])
     with pytest.raises(
         ValueError, match="groups must hold the group of each row, as in fit; got No"
     ):

@@ -82,8 +82,15 @@ def test_wrong_shapes_and_numbers(R):
     for method in (model.transform, model.predict):
         with pytest.raises(NotPredictionsError, match=r"finite .*; got \[nan\] at row 1"):
             method([1.0, np.nan])
-    with pytest.raises(ValueError, match=r"y contains NaN|y must hold finite"):
-        R().fit(m, np.append(y[1:], np.nan))
+    message = r"y must hold finite numbers; got nan at row 1, and in 1 of 3 rows"
+    for missing in (
+        [1, np.nan, 2],
+        [1, None, 2],
+        np.array([1, np.nan, 2]),
+        pd.Series([1, None, 2]),
+    ):
+        with pytest.raises(ValueError, match=message):
+            R().fit(m[:3], missing)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         R().fit(m, y[1:])
 
@@ -434,6 +441,8 @@ def test_folds_of_a_splitter_and_rows_of_no_weight():
     expected = AutoMeans(cv=fewer).fit(m[kept], y[kept], sample_weight=weights[kept])
     np.testing.assert_allclose(found.weights_, expected.weights_, rtol=1e-12)
     assert AutoMeans(cv=KFold(3)).fit(m, y).weights_.sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match=r"pass cv=list\(GroupKFold\(.*2.*\.split\(X, y, groups"):
+        AutoMeans(cv=GroupKFold(2)).fit(m, y)
     for wrong in (1, "kfold", [([0], [1, 2, 3])] * 0):
         with pytest.raises(ValueError, match="cv must"):
             AutoMeans(cv=wrong).fit(m, y)
