@@ -72,7 +72,8 @@ display = GroupAuditDisplay.from_audit(audit)
 
 # %%
 # **A repair** of the prediction alone corrects what depends on it: the level, and a slope. It is
-# fitted on half of the policies, and seen on the others.
+# fitted on half of the policies, and seen on the others. ``AutoMeans`` reads exposures as numbers
+# of rows: let them be about 1 on average (years, not days).
 
 past, new = slice(0, 20_000), slice(20_000, None)
 repair = AutoMeans(power=1).fit(rate[past, None], claims[past], sample_weight=years[past])

@@ -28,8 +28,9 @@ class AutoMeans(LinkedMeanRecalibrator):
         above 0 and no target is below 0; a prediction of 0 or less then gets the repaired mean of
         the smallest fitted one, where "log" raises an error.
     power : float, default=1.0
-        With the log link, targets vary like the mean to this power, from 1, as counts do (Poisson),
-        to 2, as amounts do (gamma). Without it, it has no effect.
+        With the log link, the variance of the targets is proportional to their mean to this power,
+        from 1, as for counts (Poisson), to 2, as for amounts (gamma). A power of 2 refuses targets
+        of 0. Ignored with the identity link.
     cv : int or iterable, default=5
         A number of folds, 2 or more: rows are then assigned at random, but always the same way for
         the same rows in any order. Or a splitter of scikit-learn, or pairs of train and test rows,
@@ -93,8 +94,8 @@ class AutoMeans(LinkedMeanRecalibrator):
     the best member by more than 10, or by more than ``2 * prior_rows`` for the predictions
     themselves.
 
-    Where exposures are weights, their unit tells how many rows they count: let their mean be about
-    1.
+    Exposures are weights of rates, and their unit tells how many rows they count: let them be about
+    1 on average, such as years, not days.
 
     References
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
+from typing import Self
 
 import numpy as np
 
@@ -23,6 +24,33 @@ class MeanRecalibrator(RegressionRecalibrator):
 
     _reads = "mean"
     _writes = "mean"
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the recalibrator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, 1) or (n_samples,)
+            Predicted means of rows that the regressor was not fitted on.
+        y : array-like of shape (n_samples,)
+            Targets, real numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights, read as counts: a row of weight 2 counts as two rows, a row of
+            weight zero as none.
+
+        Returns
+        -------
+        self : object
+            The fitted recalibrator.
+
+        Raises
+        ------
+        NotPredictionsError
+            If X does not hold predicted means.
+        ValueError
+            If another argument is invalid.
+        """
+        return super().fit(X, y, sample_weight)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Repaired means.

@@ -157,7 +157,8 @@ class RegressionRecalibrator(
         self._refuse_pair(X)
         names = list_column_names(X)
         X, _, sample_weight, _ = read_scores(X, None, sample_weight)
-        if y is not None:
+        is_complex = hasattr(y, "dtype") and np.iscomplexobj(y)
+        if y is not None and not is_complex:  # which scikit-learn refuses
             y = read_numbers("y", y).astype(np.float64)
             if y.ndim == 1:
                 refuse_rows("y must hold finite numbers", y, ~np.isfinite(y))

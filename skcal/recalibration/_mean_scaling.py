@@ -23,8 +23,9 @@ class MeanScaling(LinkedMeanRecalibrator):
         above 0 and no target is below 0; a prediction of 0 or less then gets the repaired mean of
         the smallest fitted one, where "log" raises an error.
     power : float, default=1.0
-        With the log link, targets vary like the mean to this power, from 1, as counts do (Poisson),
-        to 2, as amounts do (gamma). Without it, it has no effect.
+        With the log link, the variance of the targets is proportional to their mean to this power,
+        from 1, as for counts (Poisson), to 2, as for amounts (gamma). A power of 2 refuses targets
+        of 0. Ignored with the identity link.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class MeanScaling(LinkedMeanRecalibrator):
 
     .. math:: g(\hat\mu) = a + b\, g(m), \qquad b \ge 0,
 
-    where a and b minimise the deviance of Tweedie's law, whose variance is like
+    where a and b minimise the deviance of Tweedie's law, whose variance is proportional to
     :math:`\mu^p` with p the `power`. That is quasi-likelihood: the mean alone must be right, and no
     distribution is assumed [1]_. With the identity link it is least squares. With p = 1, and
     with the identity link, the repaired means have the mean of the targets.
