@@ -156,7 +156,7 @@ def audit_mean_groups(
 
     Examples
     --------
-    Claims of policies whose rate is right but for the young.
+    Claims of policies whose rate is right except for the young.
 
     >>> import numpy as np
     >>> from skcal.inference import audit_mean_groups

@@ -34,22 +34,31 @@ class MeanGroups:
         residuals = rows.targets - rows.predictions
         self._scale = np.abs(residuals).max() or 1.0  # powers should not overflow
         self._pulls = self._weights * (residuals / self._scale)
+        self._mass, self._outcome, self._prediction = (
+            groups.sum_rows(self._weights * value)
+            for value in (1.0, rows.targets, rows.predictions)
+        )
+        self._is_bare = rows.may_be_rare() & (self._outcome == 0)
+        self._size = self._find_size() if self._is_bare.any() else 1.0
 
     def make_statistic(self, statistic, alternative):
-        """Statistics of all groups."""
+        """Statistics of all groups; p-values are no smaller than the chance of no event."""
         if statistic == "mean":
-            return StudentisedMean(self._gather(self._pulls), alternative)
-        return self._make_slope() if statistic == "slope" else self._make_kuiper()
+            found = StudentisedMean(self._gather(self._pulls), alternative)
+        else:
+            found = self._make_slope() if statistic == "slope" else self._make_kuiper()
+        n_tails = 2 if alternative == "two-sided" else 1
+        log_chance = np.minimum(np.log(n_tails) - self._prediction / self._size, 0.0)
+        found.least = np.where(self._is_bare, log_chance, -np.inf)
+        return found
 
     def describe(self, alpha, alternative):
         """Mean target and prediction of each group, and the ends of intervals of the difference.
 
-        They invert the test of the mean with Student's distribution for the normal.
+        They invert the test of the mean with Student's distribution for the normal. Without events,
+        the mean may be 0, and so large that none has the chance `alpha`, or half of it.
         """
-        values = 1.0, self._rows.targets, self._rows.predictions
-        mass, outcome, prediction = (
-            self._groups.sum_rows(self._weights * value) for value in values
-        )
+        mass, prediction = self._mass, self._prediction / self._mass
         sums = self._gather(self._pulls, self._weights)
         gap = sums.add_products(1)[0] / mass
         variance, masses, third = _centre(sums, gap)
@@ -58,15 +67,25 @@ class MeanGroups:
         rest = np.where(is_known, rest, 1.0)
         spread = np.where(variance > 0, np.sqrt(variance), np.inf)
         skewness = third / spread / spread / spread  # whose cube might vanish
-        far = -stdtrit(mass**2 / masses * rest, alpha / 2 if alternative == "two-sided" else alpha)
+        tail = alpha / 2 if alternative == "two-sided" else alpha
+        far = -stdtrit(mass**2 / masses * rest, tail)
         error = np.sqrt(variance / rest) / mass
         low, high = (
             self._scale * (gap - error * undo_skewness(end, UNDERSTATED * skewness))
             for end in (far, -far)
         )
+        is_known = is_known | self._is_bare
+        low = np.where(self._is_bare, -prediction, low)
+        high = np.where(self._is_bare, -np.log(tail) * self._size / mass - prediction, high)
         low = np.where(is_known & (alternative != "less"), low, -np.inf)
         high = np.where(is_known & (alternative != "greater"), high, np.inf)
-        return outcome / mass, prediction / mass, low, high
+        return self._outcome / mass, prediction, low, high
+
+    def _find_size(self):
+        """Mean size of an event, a unit whose sum is above 0, by its share of all; or infinity."""
+        sums = self._rows.sum_units(self._rows.targets)
+        largest = sums.max()
+        return largest * ((sums / largest) @ (sums / sums.sum())) if largest > 0 else np.inf
 
     def _gather(self, *columns):
         return GroupPulls(self._groups.members, self._groups.pattern, self._unit, columns)

@@ -30,6 +30,10 @@ class MeanRows(NamedTuple):
         values = self.list_weights() * values
         return values if self.member is None else np.bincount(self.member, values)
 
+    def may_be_rare(self):
+        """Whether targets are sums of events, and 0 where there is none: nothing is negative."""
+        return min(self.targets.min(), self.predictions.min()) >= 0
+
 
 def read_means(y_true, y_pred, sample_weight=None, clusters=None, *, positive=False):
     """`MeanRows`; where predictions must be `positive`, targets must not be negative.
@@ -145,4 +149,6 @@ def read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters):
                 "y_true must not be 0 wherever y_pred is not the smallest, or wherever it is not "
                 "the largest, or the slope is infinite."
             )
+    elif (targets == targets[0]).all():
+        raise ValueError(f"y_true must not be the same in all rows; got {targets[0]:g}.")
     return rows

@@ -70,11 +70,12 @@ class StudentisedMean:
         self._odd = [*pulls.list_products(1), *pulls.list_products(3)]
         self._error = _take_root(pulls.add_products(2)[0])[:, None]
         self.of_mean = np.ones(len(self._error), dtype=bool)  # where only the mean is tested
+        self.least = -np.inf  # logarithms of p-values of the sample are no smaller
 
     def find_observed(self):
         """Statistics of the sample, and logarithms of their asymptotic p-values."""
         statistics = self._measure(np.ones((self._pulls.n_units, 1)))[:, 0]
-        return statistics, self._find_log_pvalues(statistics)
+        return statistics, np.maximum(self._find_log_pvalues(statistics), self.least)
 
     def draw(self, rng, n_draws):
         """Logarithms of p-values of drawn signs, in shape (n_draws, n_groups)."""
