@@ -134,8 +134,22 @@ def audit_mean_groups(
     it was at most 0.05 for about 5 % of the models that are right, or fewer: with up to 50
     overlapping groups of at least 100 rows, or clusters, for Poisson counts of which each group
     has ten, log-normal amounts (logarithms with a standard deviation of 1), and such amounts of
-    which 70 % are zero. Heavier tails and rarer counts need larger groups, by `min_samples`; of a
-    single group of 30 rows up to 11 % of right models were rejected.
+    which 70 % are zero. Heavier tails need larger groups, by `min_samples`; of a single group of 30
+    rows up to 11 % of right models were rejected.
+
+    Where targets and predictions are not negative, a group without any target above 0 may be right,
+    and have had no event by chance. Before it is adjusted, its p-value is at least that chance, of
+    Poisson numbers of events, and twice the chance if both sides are tested:
+
+    .. math::
+        \exp\left(-\frac{\sum_i w_i v_i}{s}\right), \qquad
+        s = \frac{\sum_c Y_c^2}{\sum_c Y_c}, \qquad Y_c = \sum_{i \in c} w_i y_i,
+
+    with the mean size s of an event, from all rows: 1 for counts if weights are exposures, and at
+    most one claim is in a row. Its interval goes from a mean target of 0 to the largest one for
+    which none of size s had the chance :math:`\alpha`, :math:`-s \log(\alpha) / \sum_i w_i`, with
+    the :math:`\alpha` of that end. If no row has a target above 0, nothing is known of sizes:
+    p-values are 1, and intervals have no upper end.
 
     Intervals of the difference, the mean target minus the mean prediction, are those of z
     with :math:`E_c` centred at their mean and Student's distribution, of the level

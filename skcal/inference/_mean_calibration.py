@@ -100,7 +100,8 @@ def mean_calibration_test(
       falls look larger than they are. Random signs alone do not show that.
 
     A p-value is the share of draws that are at least as large, the sample counted as one, and that
-    of two sides is twice the smaller one.
+    of two sides is twice the smaller one. If all targets are 0 and no prediction is negative, there
+    was no event, and nothing is known of the variance: the p-value is 1.
 
     At 5 % the two-sided test rejected 2 to 4 % of calibrated samples of 100 rows, and 2 to 5 % of
     1000: of counts with exposures, of log-normal amounts with a standard deviation of logarithms of

@@ -23,6 +23,8 @@ _N_POINTS = 129
 _USUAL, _SMALLEST = 0.15, 0.02
 # Of the squared shares: a row, or cluster, that is nearly all does not tell how others vary.
 _LARGEST_SQUARE = 1 - 1e-6
+# Residuals that differ from the curve by less, relative to targets and predictions, lie on it.
+_ROUNDING = 1e-12
 
 
 class MeanCurve(NamedTuple):
@@ -82,6 +84,9 @@ def _average(rows, node, kernel, level, bound):
     pulls = weights * (residuals - gaps[nearest][node])
     unit = np.abs(pulls).max() or 1.0  # squares and cubes of small numbers would be zero
     pulls /= unit
+    # Neither rounding nor targets that are all equal tell how others vary.
+    rounding = _ROUNDING * weights * np.maximum(np.abs(rows.targets), np.abs(rows.predictions))
+    pulls[(unit * np.abs(pulls) <= rounding) | (np.ptp(rows.targets) == 0)] = 0.0
     if rows.member is None:
         covariance = (shares * np.bincount(node, pulls**2)) @ shares.T
         third = shares**3 @ np.bincount(node, pulls**3)
