@@ -35,6 +35,12 @@ def compare_groups(statistics, draws):
     return Comparison(observed, log_pvalues, pvalues, step_down(log_pvalues, drawn))
 
 
+def raise_pvalues(found, least):
+    """The `Comparison` with p-values of groups that are at least those given."""
+    pvalues = np.maximum(found.pvalues, least)
+    return found._replace(pvalues=pvalues, adjusted=np.maximum(found.adjusted, pvalues))
+
+
 def compare_clusters(statistics, sample, groups, member, draws, options):
     """The `Comparison` of groups of clusters: by their signs, or by single rows of them.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from skcal._input._predicted._means import read_grouped_means, refuse_small_weights
 from skcal.inference._draws import Draws
-from skcal.inference._group_comparison import compare_groups
+from skcal.inference._group_comparison import compare_groups, raise_pvalues
 from skcal.inference._group_record import GroupAudit, check_draws, check_test, make_audit
 from skcal.inference._mean_groups import MeanGroups
 
@@ -137,19 +139,22 @@ def audit_mean_groups(
     which 70 % are zero. Heavier tails need larger groups, by `min_samples`; of a single group of 30
     rows up to 11 % of right models were rejected.
 
-    Where targets and predictions are not negative, a group without any target above 0 may be right,
-    and have had no event by chance. Before it is adjusted, its p-value is at least that chance, of
-    Poisson numbers of events, and twice the chance if both sides are tested:
+    Few events show little of their law. Where no target and no prediction is negative, and a group
+    has k < 10 targets above 0, in less than half of its rows, its p-value before adjustment is at
+    least that of k if this is a Poisson number N: :math:`P(N \le k)` or :math:`P(N \ge k)`, and
+    twice the one on the side of the difference if both sides are tested, with
 
     .. math::
-        \exp\left(-\frac{\sum_i w_i v_i}{s}\right), \qquad
-        s = \frac{\sum_c Y_c^2}{\sum_c Y_c}, \qquad Y_c = \sum_{i \in c} w_i y_i,
+        E\,N = \frac{1}{s} \sum_i w_i v_i, \qquad
+        s = \frac{\sum_c Y_c^2}{\sum_c Y_c}, \qquad Y_c = \sum_{i \in c} w_i y_i.
 
-    with the mean size s of an event, from all rows: 1 for counts if weights are exposures, and at
-    most one claim is in a row. Its interval goes from a mean target of 0 to the largest one for
-    which none of size s had the chance :math:`\alpha`, :math:`-s \log(\alpha) / \sum_i w_i`, with
-    the :math:`\alpha` of that end. If no row has a target above 0, nothing is known of sizes:
-    p-values are 1, and intervals have no upper end.
+    The mean size s of an event is that of all rows, which is 1 for counts of 0 and 1 with exposures
+    as weights. Intervals of these groups reach at least as far as Garwood's [2]_ for N, but down to
+    a mean of 0 at most; after no event, up to a mean of :math:`-s \log(\alpha) / \sum_i w_i`, where
+    the end has the level :math:`1 - \alpha`. If no target at all is above 0, nothing is known of
+    sizes: p-values are 1, and intervals have no upper end. Of Poisson counts of which 1 to 8 were
+    expected in each of one or ten groups, at most 3 % of right models were rejected, and of
+    log-normal amounts of as many events @@ %.
 
     Intervals of the difference, the mean target minus the mean prediction, are those of z
     with :math:`E_c` centred at their mean and Student's distribution, of the level
@@ -167,6 +172,8 @@ def audit_mean_groups(
     ----------
     .. [1] P. Hall (1992). On the removal of skewness by transformation. Journal of the Royal
        Statistical Society B 54. :doi:`10.1111/j.2517-6161.1992.tb01876.x`
+    .. [2] F. Garwood (1936). Fiducial limits for the Poisson distribution. Biometrika 28.
+       :doi:`10.1093/biomet/28.3-4.437`
 
     Examples
     --------
@@ -199,5 +206,5 @@ def audit_mean_groups(
     parts = MeanGroups(rows, groups)
     tested = parts.make_statistic(statistic, alternative)
     means = parts.describe((1 - level) / len(groups.names), alternative)
-    found = compare_groups(tested, draws)
+    found = raise_pvalues(compare_groups(tested, draws), np.exp(tested.least))
     return make_audit(groups, found, tested.of_mean, means, statistic, alternative, adjust, level)

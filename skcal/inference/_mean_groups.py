@@ -5,6 +5,7 @@ from scipy.special import stdtrit
 
 from skcal._numerics.inference._cluster_signs import sum_pairs
 from skcal._numerics.inference._group_statistics import KuiperStatistic, cut_cells
+from skcal._numerics.inference._rare_events import bound_expected, find_tails
 from skcal._numerics.inference._signed_groups import (
     UNDERSTATED,
     GroupPulls,
@@ -18,6 +19,10 @@ from skcal._numerics.inference._skewness import undo_skewness
 _N_CELLS = 64
 # If one row, or cluster, has all the weight of a group, nothing is known, up to rounding.
 _LEAST_REST = 1e-9
+# Fewer events, in less than half of the rows of a group, show little of their law.
+_FEW = 10
+# Logarithms of smaller chances might be infinite.
+_TINY = 1e-300
 
 
 class MeanGroups:
@@ -38,25 +43,25 @@ class MeanGroups:
             groups.sum_rows(self._weights * value)
             for value in (1.0, rows.targets, rows.predictions)
         )
-        self._is_bare = rows.may_be_rare() & (self._outcome == 0)
-        self._size = self._find_size() if self._is_bare.any() else 1.0
+        self._n_events = groups.sum_rows(1.0 * (rows.targets > 0))
+        most = np.minimum(_FEW, groups.sum_rows(np.ones(n_rows)) / 2)
+        self._has_few = rows.may_be_rare() & (self._n_events < most)
+        self._size = self._find_size() if self._has_few.any() else 1.0
 
     def make_statistic(self, statistic, alternative):
-        """Statistics of all groups; p-values are no smaller than the chance of no event."""
+        """Statistics of all groups; with few events, p-values are no smaller than Poisson's."""
         if statistic == "mean":
             found = StudentisedMean(self._gather(self._pulls), alternative)
         else:
             found = self._make_slope() if statistic == "slope" else self._make_kuiper()
-        n_tails = 2 if alternative == "two-sided" else 1
-        log_chance = np.minimum(np.log(n_tails) - self._prediction / self._size, 0.0)
-        found.least = np.where(self._is_bare, log_chance, -np.inf)
+        found.least = np.where(self._has_few, self._find_chance(alternative), -np.inf)
         return found
 
     def describe(self, alpha, alternative):
         """Mean target and prediction of each group, and the ends of intervals of the difference.
 
-        They invert the test of the mean with Student's distribution for the normal. Without events,
-        the mean may be 0, and so large that none has the chance `alpha`, or half of it.
+        They invert the test of the mean with Student's distribution for the normal, and reach as
+        far as Poisson's bounds where events are few.
         """
         mass, prediction = self._mass, self._prediction / self._mass
         sums = self._gather(self._pulls, self._weights)
@@ -74,12 +79,25 @@ class MeanGroups:
             self._scale * (gap - error * undo_skewness(end, UNDERSTATED * skewness))
             for end in (far, -far)
         )
-        is_known = is_known | self._is_bare
-        low = np.where(self._is_bare, -prediction, low)
-        high = np.where(self._is_bare, -np.log(tail) * self._size / mass - prediction, high)
+        least, most = (
+            np.multiply(end, self._size, where=end > 0, out=np.zeros(len(end))) / mass - prediction
+            for end in bound_expected(self._n_events, tail)
+        )
+        low = np.where(self._has_few, np.maximum(np.minimum(low, least), -prediction), low)
+        high = np.where(self._has_few, np.maximum(high, most), high)
+        is_known = is_known | self._has_few
         low = np.where(is_known & (alternative != "less"), low, -np.inf)
         high = np.where(is_known & (alternative != "greater"), high, np.inf)
         return self._outcome / mass, prediction, low, high
+
+    def _find_chance(self, alternative):
+        """Logarithms of p-values if numbers of events have Poisson's law, and all the same size."""
+        at_most, at_least = find_tails(self._n_events, self._prediction / self._size)
+        if alternative == "two-sided":
+            chance = 2 * np.where(self._outcome <= self._prediction, at_most, at_least)
+        else:
+            chance = at_most if alternative == "less" else at_least
+        return np.log(np.clip(chance, _TINY, 1.0))
 
     def _find_size(self):
         """Mean size of an event, a unit whose sum is above 0, by its share of all; or infinity."""

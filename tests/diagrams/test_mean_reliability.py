@@ -161,6 +161,10 @@ def test_where_targets_are_equal_nothing_is_known_of_their_variance():
     (curve,) = draw([1.0], [2.0], kind="smooth").curves
     assert np.isnan(curve.band[1:]).all()
     assert (curve.y_pred, curve.y_mean) == (2.0, 1.0)
+    for p in (np.full(100, 0.01), np.linspace(0.008, 0.012, 100)):  # also up to rounding
+        for y in (np.zeros(100), np.full(100, 0.3)):
+            assert np.isnan(draw(y, p).curves[0].band[1:]).all()
+    plt.close("all")
 
 
 class Doubler:

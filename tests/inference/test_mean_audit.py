@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, norm, t
+from scipy.stats import binom, chi2, norm, poisson, t
 
 from skcal._numerics.inference._brownian import exceed_range
 from skcal._numerics.inference._skewness import correct_skewness, undo_skewness
@@ -325,6 +325,65 @@ def test_small_numbers_beside_large_ones(rng):
         assert own[end] == pytest.approx(1e-120 * other[end], rel=1e-9, abs=0)
 
 
+@every_statistic
+@pytest.mark.parametrize("clustered", [False, True])
+def test_groups_without_events(statistic, clustered):
+    """p-values are the chance of none, and intervals are those of a Poisson number (Garwood)."""
+    years = np.tile([0.5, 1.0], 150)
+    claims = np.zeros(300)
+    claims[150:165], claims[200:215] = 1, 2
+    group, v = np.repeat(["quiet", "busy"], 150), np.full(300, 0.02)
+    options = {"statistic": statistic, "n_resamples": 4999, "random_state": 0}
+    unit = np.arange(300) // 2 if clustered else np.arange(300)
+    if clustered:
+        options["clusters"] = unit
+    audit = audit_mean_groups(claims / years, v, group, sample_weight=years, **options)
+    quiet = take_group(audit, "quiet")
+    sums = np.bincount(unit, claims)
+    size, mass = (sums**2).sum() / sums.sum(), years[:150].sum()
+    chance = min(2 * poisson.pmf(0, 0.02 * mass / size), 1)
+    assert chance * (1 - 1e-9) <= quiet["pvalues"] <= chance + 0.1
+    ends = np.array([0, chi2.isf(0.0125, 2) / 2 * size / mass]) - 0.02
+    np.testing.assert_allclose([quiet["low"], quiet["high"]], ends, atol=1e-15)
+
+
+@pytest.mark.parametrize(("alternative", "n_tails"), [("two-sided", 2), ("less", 1)])
+def test_pvalue_of_few_events(alternative, n_tails):
+    """No smaller than that of a Poisson number, and small where many more were predicted."""
+    group = np.repeat(["a", "b"], 400)
+    for n_events in range(5):
+        y = np.zeros(800)
+        y[:n_events] = y[400:420] = 1
+        for expected in (3.0, 5.0, 40.0):
+            v = np.where(group == "a", expected / 400, 0.05)
+            audit = audit_mean_groups(
+                y, v, group, alternative=alternative, n_resamples=999, random_state=0
+            )
+            few = take_group(audit, "a")
+            tail = n_tails * poisson.cdf(n_events, expected)
+            assert few["pvalues"] >= min(tail, 1) * (1 - 1e-12)
+            assert few["adjusted_pvalues"] <= 0.05 or expected < 40
+            assert alternative == "less" or few["low"] >= -few["mean_prediction"]
+
+
+@every_statistic
+def test_no_event_at_all(statistic):
+    """Nothing is known of the sizes of events."""
+    v = np.linspace(0.008, 0.012, 100)
+    audit = audit_mean_groups(np.zeros(100), v, ["a", "b"] * 50, statistic=statistic, **FEW)
+    assert (audit.pvalues == 1).all()
+    assert audit.pvalue == 1
+    np.testing.assert_array_equal(audit.low, -audit.mean_prediction)
+    assert (audit.high == np.inf).all()
+    for alternative, end in (("greater", "low"), ("less", "high")):
+        audit = audit_mean_groups(np.zeros(100), v, ["a"] * 100, alternative=alternative, **FEW)
+        assert audit.pvalue == 1
+        other = -v.mean() if end == "low" else np.inf
+        assert getattr(audit, end)[0] == pytest.approx(other)
+    below = audit_mean_groups(np.zeros(100), v - 0.02, ["a"] * 100, **FEW)
+    assert below.pvalue < 0.05  # targets that may be negative are not events
+
+
 def test_table_and_display(rng, capsys):
     y, v, years = draw_counts(rng, 3000)
     table = pd.DataFrame({"age": rng.integers(18, 80, 3000), "sex": rng.choice(["F", "M"], 3000)})
@@ -453,3 +512,18 @@ def test_level_of_one_sided_alternatives(alternative, kind):
         y, v, weights = draw_amounts(rng, 300, kind, np.arange(300))
         false += run(y, v, draw_groups(rng, 300, 20), sample_weight=weights).pvalue <= 0.05
     assert false <= binom.ppf(0.9987, 300, 0.05)
+
+
+@pytest.mark.slow
+@every_statistic
+@pytest.mark.parametrize("n_groups", [1, 10])
+@pytest.mark.parametrize("expected", [1, 2, 3])
+def test_level_of_rare_counts(statistic, n_groups, expected):
+    """Groups in which one to three events are expected, and some of which have none."""
+    rng, false = np.random.default_rng(0), 0
+    group = np.tile(np.arange(n_groups), 150)
+    for _ in range(200):
+        v = expected / 150 * np.exp(0.3 * rng.normal(size=len(group)) - 0.045)
+        run = partial(audit_mean_groups, rng.poisson(v), v, group, statistic=statistic)
+        false += run(n_resamples=99, random_state=rng).pvalue <= 0.05
+    assert false <= binom.ppf(0.9987, 200, 0.05)

@@ -185,6 +185,30 @@ def draw(kind, n, rng):
     return {"y_true": y, "y_pred": p} | options
 
 
+@each_deviation
+@each_alternative
+def test_no_event_at_all(deviation, alternative):
+    """Nothing is known of the variance; targets that may be negative are not events."""
+    p, options = np.linspace(0.008, 0.012, 100), {"deviation": deviation, "random_state": 0}
+    found = mean_calibration_test(np.zeros(100), p, alternative=alternative, **options)
+    assert found.pvalue == 1
+    assert found.statistic >= 0
+    low = mean_calibration_test(np.zeros(100), p - 0.02, **options)
+    assert low.pvalue < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("expected", [1, 2, 3])
+def test_level_of_rare_counts(expected, rng):
+    """Some samples have no event."""
+    n_rejected = 0
+    for _ in range(200):
+        p = expected / 150 * np.exp(0.3 * rng.normal(size=150) - 0.045)
+        found = mean_calibration_test(rng.poisson(p), p, n_resamples=199, random_state=rng)
+        n_rejected += found.pvalue <= 0.05
+    assert n_rejected <= binom(200, 0.05).ppf(0.9987)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1000])
 @pytest.mark.parametrize("kind", ["counts", "amounts", "amounts with zeros", "normal", "clusters"])

@@ -252,6 +252,7 @@ def test_levels_near_1():
 def test_without_a_solution():
     for y, p, power, message in (
         ([1, 2, 3], [2, 2, 2], 0, r"^y_pred must not be the same in all rows; got 2\."),
+        ([2, 2, 2], [1, 2, 3], 0, r"^y_true must not be the same in all rows; got 2\."),
         ([0, 0, 0], [1, 2, 3], 1, "^y_true must not be 0 in all rows"),
         ([0, 0, 3], [1, 2, 3], 1.5, "^y_true must not be 0 wherever y_pred is not the smallest"),
         ([4, 0, 0], [1, 2, 3], 1, "^y_true must not be 0 wherever y_pred is not the smallest"),

@@ -70,7 +70,7 @@ class StudentisedMean:
         self._odd = [*pulls.list_products(1), *pulls.list_products(3)]
         self._error = _take_root(pulls.add_products(2)[0])[:, None]
         self.of_mean = np.ones(len(self._error), dtype=bool)  # where only the mean is tested
-        self.least = -np.inf  # logarithms of p-values of the sample are no smaller
+        self.least = -np.inf  # smallest logarithm of a p-value of the sample
 
     def find_observed(self):
         """Statistics of the sample, and logarithms of their asymptotic p-values."""
