@@ -152,9 +152,10 @@ def audit_mean_groups(
     as weights. Intervals of these groups reach at least as far as Garwood's [2]_ for N, but down to
     a mean of 0 at most; after no event, up to a mean of :math:`-s \log(\alpha) / \sum_i w_i`, where
     the end has the level :math:`1 - \alpha`. If no target at all is above 0, nothing is known of
-    sizes: p-values are 1, and intervals have no upper end. Of Poisson counts of which 1 to 8 were
-    expected in each of one or ten groups, at most 3 % of right models were rejected, and of
-    log-normal amounts of as many events @@ %.
+    sizes: p-values are 1, and intervals have no upper end. Where 1 to 8 events were expected in
+    each of one or ten groups of 150 rows, at most 2 % of right models were rejected for Poisson
+    counts, and up to 6 % where the sizes of events were log-normal. Intervals that are not moved,
+    see below, missed a difference in up to 7 % of these samples of counts, and 17 % of amounts.
 
     Intervals of the difference, the mean target minus the mean prediction, are those of z
     with :math:`E_c` centred at their mean and Student's distribution, of the level

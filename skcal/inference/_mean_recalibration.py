@@ -96,9 +96,10 @@ def mean_recalibration(
     ------
     ValueError
         If an argument is invalid, if predictions are equal, or nearly so beside targets that are
-        1e100 times as large, if weights differ by more than a factor of 1e100, or, with a power
-        above 0, if a prediction is below 1e-100, if a target is negative, or 0 with a power of 2,
-        or if the targets above 0 all lie at the smallest, or all at the largest prediction.
+        1e100 times as large, if weights differ by more than a factor of 1e100, if all targets are
+        equal with a power of 0, or all 0 with another, or, with a power above 0, if a prediction is
+        below 1e-100, if a target is negative, or 0 with a power of 2, or if the targets above 0 all
+        lie at the smallest, or all at the largest prediction.
 
     See Also
     --------
