@@ -85,14 +85,16 @@ class MeanGroups:
         )
         low = np.where(self._has_few, np.maximum(np.minimum(low, least), -prediction), low)
         high = np.where(self._has_few, np.maximum(high, most), high)
-        is_known = is_known | self._has_few
+        is_known = is_known | (self._has_few & (self._n_events == 0))
         low = np.where(is_known & (alternative != "less"), low, -np.inf)
         high = np.where(is_known & (alternative != "greater"), high, np.inf)
         return self._outcome / mass, prediction, low, high
 
     def _find_chance(self, alternative):
-        """Logarithms of p-values if numbers of events have Poisson's law, and all the same size."""
-        at_most, at_least = find_tails(self._n_events, self._prediction / self._size)
+        """Logarithms of p-values of Poisson numbers of events of the same size."""
+        with np.errstate(over="ignore"):  # tiny events beside large predictions
+            expected = self._prediction / self._size
+        at_most, at_least = find_tails(self._n_events, expected)
         if alternative == "two-sided":
             chance = 2 * np.where(self._outcome <= self._prediction, at_most, at_least)
         else:
