@@ -25,6 +25,7 @@ TABLES = {
     "groups": "bench_groups.py",
     "reports": "bench_reports.py",
     "streaming": "bench_streaming.py",
+    "growth": "bench_growth.py",
     "monitoring": "bench_monitoring.py",
     "decisions": "bench_decisions.py",
     "squared_kernel": "bench_squared_kernel.py",

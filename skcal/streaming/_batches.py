@@ -61,7 +61,8 @@ def summarize_batches(
     Notes
     -----
     Files are read by their own libraries: ``pandas.read_csv(path, chunksize=10**6)``,
-    ``pyarrow.parquet.ParquetFile(path).iter_batches(columns=...)`` and
+    ``pyarrow.parquet.ParquetFile(path, pre_buffer=False).iter_batches(columns=...)`` (which
+    otherwise reads hundreds of megabytes ahead) and
     ``polars.scan_parquet(path).collect_batches()`` are iterables of tables. Keys keep the types of
     their columns: those of ``by=["day", "model"]`` may be tuples of a date and a text. Batches of
     10^5 rows or more are the quickest. To share the work, summarize parts of the files in several
