@@ -157,7 +157,7 @@ class RegressionRecalibrator(
         self._refuse_pair(X)
         names = list_column_names(X)
         X, _, sample_weight, _ = read_scores(X, None, sample_weight)
-        is_complex = hasattr(y, "dtype") and np.iscomplexobj(y)
+        is_complex = getattr(getattr(y, "dtype", None), "kind", None) == "c"
         if y is not None and not is_complex:  # which scikit-learn refuses
             y = read_numbers("y", y).astype(np.float64)
             if y.ndim == 1:
