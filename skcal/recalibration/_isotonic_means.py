@@ -76,7 +76,7 @@ class IsotonicMeans(MeanRecalibrator):
         self.prior_rows = prior_rows
 
     def _check_options(self):
-        check_number("prior_rows", self.prior_rows, 0)
+        check_number("prior_rows", self.prior_rows, 0, below=1e100)
 
     def _fit(self, rows):
         order = np.argsort(rows.predictions[:, 0], kind="stable")

@@ -107,7 +107,8 @@ def evaluate_rows(distribution, names, argument, n_rows):
     try:
         with np.errstate(all="ignore"):  # what comes of it is looked at
             values = evaluate(distribution, method, argument)
-    except (ValueError, IndexError, TypeError) as error:  # shapes, or long double parameters
+    # Shapes, long double parameters, or numbers of Python in an array of objects.
+    except (ValueError, IndexError, TypeError, ArithmeticError) as error:
         raise ValueError(f"{needed}; {names[0]} raised: {error}") from error
     if values.shape not in ((), (n_rows,)):
         raise ValueError(f"{needed}; {names[0]} gave an array of shape {values.shape}.")
