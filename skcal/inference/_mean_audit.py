@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skcal._input._predicted._means import read_grouped_means, refuse_small_weights
+from skcal._numerics.inference._mean_groups import MeanGroups
 from skcal.inference._draws import Draws
 from skcal.inference._group_comparison import compare_groups, raise_pvalues
 from skcal.inference._group_record import GroupAudit, check_draws, check_test, make_audit
-from skcal.inference._mean_groups import MeanGroups
 
 if TYPE_CHECKING:
     from skcal._tools._typing import ArrayLike, RandomState

@@ -112,7 +112,7 @@ def mean_multicalibration_error(
     rows, groups = read_grouped_means(
         y_true, y_pred, groups, sample_weight, max_groups=max_groups, **options
     )
-    weights = np.ones(len(rows.targets)) if rows.weights is None else rows.weights
+    weights = rows.list_weights()
     residuals = weights * (rows.targets - rows.predictions)
     place = np.unique(rows.predictions, return_inverse=True)[1]
     parts = [(place[inside], residuals[inside]) for inside in groups.list_rows()]

@@ -175,3 +175,10 @@ def count_below(values, places):
 def _read_bits(predictions, out):
     """Predictions as floats, with -0.0 replaced by 0.0."""
     return np.add(predictions, 0.0, out=out, casting="same_kind")
+
+
+def rank_by_weight(predictions, weights):
+    """Share of the weight below each prediction, and half of that of equal ones, in (0, 1)."""
+    _, place = np.unique(predictions, return_inverse=True)
+    mass = np.bincount(place, weights)
+    return ((np.cumsum(mass) - mass / 2) / mass.sum())[place]

@@ -5,13 +5,17 @@ predictions are right both have the same mean, whatever the bandwidth: the curve
 not even at its ends.
 """
 
+from functools import reduce
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
-from scipy.sparse import csr_array
+from scipy.sparse import diags_array, eye_array
 
+from skcal._numerics.cells._order import rank_by_weight
+from skcal._numerics.inference._cluster_signs import sum_pairs
 from skcal._numerics.inference._effective_rows import find_degrees
 from skcal._numerics.inference._skewness import undo_skewness
 
@@ -43,24 +47,18 @@ def choose_bandwidth(n_rows):
 
 def smooth_means(rows, bandwidth, level):
     """`MeanCurve` of `MeanRows`, smoothed, whose band holds everywhere at once."""
-    node = np.minimum((_find_ranks(rows) * _N_NODES).astype(np.intp), _N_NODES - 1)
-    filled, node = np.unique(node, return_inverse=True)
+    ranks = rank_by_weight(rows.predictions, rows.weights)
+    filled, node = np.unique(np.floor(ranks * _N_NODES), return_inverse=True)
     points = np.linspace(0.0, 1.0, _N_POINTS)
     kernel = _reflect(points[:, None], (filled + 0.5) / _N_NODES, bandwidth)
-    return _average(rows, node, kernel, level, _bound_path)
+    return _average(rows, node, kernel, kernel.argmax(axis=0), level, _bound_path)
 
 
 def average_values(rows, level):
     """`MeanCurve` of the rows of each distinct prediction, whose intervals hold at once."""
     values, node = np.unique(rows.predictions, return_inverse=True)
-    return _average(rows, node, np.eye(len(values)), level, _bound_each)
-
-
-def _find_ranks(rows):
-    """Share of the weight that is predicted to be lower, and half of what is predicted alike."""
-    _, place = np.unique(rows.predictions, return_inverse=True)
-    mass = np.bincount(place, rows.weights)
-    return ((np.cumsum(mass) - mass / 2) / mass.sum())[place]
+    apart = eye_array(len(values), format="csr")
+    return _average(rows, node, apart, np.arange(len(values)), level, _bound_each)
 
 
 def _reflect(points, places, bandwidth):
@@ -69,14 +67,31 @@ def _reflect(points, places, bandwidth):
     return sum(np.exp(-0.5 * ((points - image) / bandwidth) ** 2) for image in images)
 
 
-def _average(rows, node, kernel, level, bound):
-    """`MeanCurve` under a kernel of shape (n_points, n_nodes)."""
-    weights, nearest = rows.list_weights(), np.argmax(kernel, axis=0)
+class _UnitSums:
+    """Values of rows at nodes, which are summed within clusters if there are any."""
+
+    def __init__(self, values, node, member, n_nodes):
+        self._values, self._node, self._n_nodes = values, node, n_nodes
+        self._sums = None
+        if member is not None:
+            self._sums = sum_pairs(values, node, member, (n_nodes, int(member.max()) + 1))
+
+    def add(self, *kernels):
+        """Sums over rows, or clusters, of the products of their sums under kernels."""
+        if self._sums is not None:
+            return reduce(mul, (kernel @ self._sums for kernel in kernels)).sum(axis=1)
+        powers = np.bincount(self._node, self._values ** len(kernels), self._n_nodes)
+        return reduce(mul, kernels) @ powers
+
+
+def _average(rows, node, kernel, nearest, level, bound):
+    """`MeanCurve` under a kernel, (n_points, n_nodes); `nearest` has the point of each node."""
+    weights, n_nodes = rows.list_weights(), kernel.shape[1]
     # In parts of the heaviest row of each node: the inverse of a small mass might overflow.
-    heaviest = np.zeros(kernel.shape[1])
+    heaviest = np.zeros(n_nodes)
     np.maximum.at(heaviest, node, weights)
-    weights, kernel = weights / heaviest[node], kernel * heaviest
-    shares = kernel / (kernel @ np.bincount(node, weights))[:, None]
+    weights, kernel = weights / heaviest[node], kernel @ diags_array(heaviest)
+    shares = diags_array(1 / (kernel @ np.bincount(node, weights))) @ kernel
     residuals = rows.targets - rows.predictions
     predicted = shares @ np.bincount(node, weights * rows.predictions)
     gaps = shares @ np.bincount(node, weights * residuals)
@@ -87,26 +102,14 @@ def _average(rows, node, kernel, level, bound):
     # Neither rounding nor targets that are all equal tell how others vary.
     rounding = _ROUNDING * weights * np.maximum(np.abs(rows.targets), np.abs(rows.predictions))
     pulls[(unit * np.abs(pulls) <= rounding) | (np.ptp(rows.targets) == 0)] = 0.0
-    if rows.member is None:
-        covariance = (shares * np.bincount(node, pulls**2)) @ shares.T
-        third = shares**3 @ np.bincount(node, pulls**3)
-        squares = shares**2 @ np.bincount(node, weights**2)
-    else:
-        shape = kernel.shape[1], int(rows.member.max()) + 1
-        pulls, weights = (
-            shares @ csr_array((values, (node, rows.member)), shape=shape)
-            for values in (pulls, weights)
-        )
-        covariance, third = pulls @ pulls.T, (pulls**3).sum(axis=1)
-        squares = (weights**2).sum(axis=1)
-    variance = np.diagonal(covariance).clip(0.0)
+    pulls, masses = (_UnitSums(part, node, rows.member, n_nodes) for part in (pulls, weights))
+    variance, squares = pulls.add(shares, shares), masses.add(shares, shares)
     freedom = find_degrees(squares)
     error = unit * np.sqrt(variance * (freedom + 1) / freedom)
-    height = bound(covariance, freedom, 1 - level)
-    size = variance**1.5
+    third, size = pulls.add(shares, shares, shares), variance**1.5
     skewness = np.divide(third, size, out=np.zeros_like(third), where=size > 0)
-    # Equal targets do not tell how others vary.
     known = (variance > 0) & (squares < _LARGEST_SQUARE)
+    height = bound(pulls, shares, freedom, 1 - level)
     low, high = (
         predicted + np.where(known, gaps - undo_skewness(end, skewness) * error, np.nan)
         for end in (height, -height)
@@ -114,16 +117,17 @@ def _average(rows, node, kernel, level, bound):
     return MeanCurve(predicted, predicted + gaps, low, high)
 
 
-def _bound_path(covariance, freedom, alpha):
-    """What a standardised Gaussian process with this covariance exceeds with probability `alpha`.
+def _bound_path(pulls, shares, freedom, alpha):
+    """What the standardised Gaussian process of these sums exceeds with probability `alpha`.
 
     That is about the chance at one place, plus the length of the path of the process times the rate
     of crossings (J. Sun, C. R. Loader, 1994, Annals of Statistics 22), with Student's law because
     variances are estimated.
     """
-    variance, freedom = np.diagonal(covariance), freedom.min()
+    variance, freedom = pulls.add(shares, shares), freedom.min()
     sizes = np.sqrt(variance[1:] * variance[:-1])
-    cosines = np.divide(np.diagonal(covariance, 1), sizes, out=np.ones_like(sizes), where=sizes > 0)
+    shared = pulls.add(shares[1:], shares[:-1])
+    cosines = np.divide(shared, sizes, out=np.ones_like(sizes), where=sizes > 0)
     length = np.sqrt(2 * (1 - np.clip(cosines, -1, 1))).sum()
 
     def excess(height):
@@ -136,6 +140,6 @@ def _bound_path(covariance, freedom, alpha):
     return brentq(excess, 0.0, high) if excess(high) < 0 else high
 
 
-def _bound_each(covariance, freedom, alpha):
+def _bound_each(pulls, shares, freedom, alpha):
     """The same for independent means, each with its own quantile (Bonferroni)."""
     return stats.t.isf(alpha / 2 / len(freedom), freedom)

@@ -62,15 +62,15 @@ class GroupPulls:
 class StudentisedMean:
     """Mean residual of each group; `pulls` has one column, the weighted residuals.
 
-    `alternative` is "two-sided", "greater" or "less".
+    `least` has the smallest logarithms of p-values of the sample, `alternative` is "two-sided",
+    "greater" or "less".
     """
 
-    def __init__(self, pulls, alternative="two-sided"):
-        self._pulls, self._alternative = pulls, alternative
+    def __init__(self, pulls, least, alternative="two-sided"):
+        self._pulls, self.least, self._alternative = pulls, least, alternative
         self._odd = [*pulls.list_products(1), *pulls.list_products(3)]
         self._error = _take_root(pulls.add_products(2)[0])[:, None]
         self.of_mean = np.ones(len(self._error), dtype=bool)  # where only the mean is tested
-        self.least = -np.inf  # smallest logarithm of a p-value of the sample
 
     def find_observed(self):
         """Statistics of the sample, and logarithms of their asymptotic p-values."""
@@ -105,9 +105,9 @@ class StudentisedSlope(StudentisedMean):
     predictions. `of_mean` tells in which groups all predictions are equal.
     """
 
-    def __init__(self, pulls, others, of_mean):
-        super().__init__(pulls)
-        self._other, self.of_mean = StudentisedMean(others), of_mean
+    def __init__(self, pulls, others, least, of_mean):
+        super().__init__(pulls, least)
+        self._other, self.of_mean = StudentisedMean(others, least), of_mean
 
     def _measure(self, signs):
         both = super()._measure(signs), self._other._measure(signs)
@@ -124,8 +124,8 @@ class StudentisedKuiper(StudentisedMean):
     `ranges` is a `KuiperStatistic`, of whose atoms `atoms`, (n_atoms, n_units), has the residuals.
     """
 
-    def __init__(self, pulls, ranges, atoms):
-        super().__init__(pulls)
+    def __init__(self, pulls, least, ranges, atoms):
+        super().__init__(pulls, least)
         self._ranges, self._atoms, self.of_mean = ranges, atoms, ranges.of_mean
 
     def _measure(self, signs):

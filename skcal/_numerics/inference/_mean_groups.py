@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import stdtrit
 
+from skcal._numerics.cells._order import rank_by_weight
 from skcal._numerics.inference._cluster_signs import sum_pairs
 from skcal._numerics.inference._group_statistics import KuiperStatistic, cut_cells
 from skcal._numerics.inference._rare_events import bound_expected, find_tails
@@ -33,7 +34,7 @@ class MeanGroups:
 
     def __init__(self, rows, groups):
         n_rows = len(rows.targets)
-        self._weights = np.ones(n_rows) if rows.weights is None else rows.weights
+        self._weights = rows.list_weights()
         self._unit = np.arange(n_rows) if rows.member is None else rows.member
         self._rows, self._groups = rows, groups
         residuals = rows.targets - rows.predictions
@@ -50,12 +51,10 @@ class MeanGroups:
 
     def make_statistic(self, statistic, alternative):
         """Statistics of all groups; with few events, p-values are no smaller than Poisson's."""
+        least = np.where(self._has_few, self._find_chance(alternative), -np.inf)
         if statistic == "mean":
-            found = StudentisedMean(self._gather(self._pulls), alternative)
-        else:
-            found = self._make_slope() if statistic == "slope" else self._make_kuiper()
-        found.least = np.where(self._has_few, self._find_chance(alternative), -np.inf)
-        return found
+            return StudentisedMean(self._gather(self._pulls), least, alternative)
+        return self._make_slope(least) if statistic == "slope" else self._make_kuiper(least)
 
     def describe(self, alpha, alternative):
         """Mean target and prediction of each group, and the ends of intervals of the difference.
@@ -110,11 +109,11 @@ class MeanGroups:
     def _gather(self, *columns):
         return GroupPulls(self._groups.members, self._groups.pattern, self._unit, columns)
 
-    def _make_slope(self):
+    def _make_slope(self, least):
         ranks = rank_by_weight(self._rows.predictions, self._weights)
         pulls = (self._gather(self._pulls * shares) for shares in (ranks, 1 - ranks))
         low, high = (self._find_extreme(ranks, function) for function in (np.minimum, np.maximum))
-        return StudentisedSlope(*pulls, low == high)
+        return StudentisedSlope(*pulls, least, low == high)
 
     def _find_extreme(self, values, function):
         """The smallest or largest value in each group."""
@@ -123,7 +122,7 @@ class MeanGroups:
         function.at(extremes, self._groups.pattern, values)
         return function.reduceat(extremes[members.indices], members.indptr[:-1])
 
-    def _make_kuiper(self):
+    def _make_kuiper(self, least):
         predictions = self._rows.predictions
         order = np.argsort(predictions)
         edges = cut_cells(predictions[order], self._pulls[order] ** 2, _N_CELLS)
@@ -134,14 +133,7 @@ class MeanGroups:
         members, blank = self._groups.members[:, known], np.full(len(cell), 0.5)
         ranges = KuiperStatistic(members, pattern, cell, blank, blank)
         atoms = sum_pairs(self._pulls, atom, self._unit, (len(cell), int(self._unit.max()) + 1))
-        return StudentisedKuiper(self._gather(self._pulls), ranges, atoms)
-
-
-def rank_by_weight(predictions, weights):
-    """Share of the weight below each prediction, and half of that of equal ones."""
-    number = np.unique(predictions, return_inverse=True)[1]
-    mass = np.bincount(number, weights)
-    return ((np.cumsum(mass) - mass / 2) / mass.sum())[number]
+        return StudentisedKuiper(self._gather(self._pulls), least, ranges, atoms)
 
 
 def _centre(sums, gap):
