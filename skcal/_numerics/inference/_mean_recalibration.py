@@ -12,15 +12,12 @@ from scipy.special import fdtrc, stdtr, stdtrit
 
 from skcal._numerics.inference._classical_tests import clip_pvalue
 from skcal._numerics.inference._effective_rows import find_degrees, find_shares
+from skcal._numerics.recalibration._mean_scaling import half_deviance
+from skcal._numerics.recalibration._newton import minimize_convex, solve_newton_step
 
 # Where the others hold a smaller share of the determinant of the information, a unit is needed for
 # the fit, and nothing tells how it varies.
 _LEAST_REST = 1e-9
-# Newton steps end below this squared length; the error left by the last is about its square.
-_LAST_DECREMENT = 1e-12
-_MAX_STEPS = 200
-_CUT = 4.0
-_MAX_CUTS = 50
 # Differences, relative to the spread of the links, and errors that are smaller are rounding.
 _ROUNDING = 1e-12
 _LEAST_DEGREES = 0.1
@@ -104,7 +101,7 @@ class MeanRecalibrationModel:
 
     def measure(self):
         """Mean deviance of the predictions themselves, but for a constant."""
-        return 2 * self._loss_unit * self._expand(np.zeros(1), self._columns[:1])[0]
+        return self._average_loss(self._expand_rows(np.zeros(1), self._columns[:1])[0])
 
     def fit_level(self):
         """`Coefficients` of the intercept at slope 1."""
@@ -117,56 +114,34 @@ class MeanRecalibrationModel:
         return self._describe(self._columns, to_own)
 
     def _expand_rows(self, point, columns):
-        """Loss of each row, its slope along the link, downwards, and its curvature."""
-        links, targets, power = self._offset + point @ columns, self._targets, self._power
-        if power == 0:
-            residual = targets - links
-            return residual**2 / 2, residual, np.ones(len(links))
-        up, down = np.exp((2 - power) * links), targets * np.exp((1 - power) * links)
-        pulls, curvature = down - up, (2 - power) * up + (power - 1) * down
-        if power == 1:
-            return up - targets * links, pulls, curvature
-        if power == 2:
-            return down + links, pulls, curvature
-        return up / (2 - power) + down / (power - 1), pulls, curvature
-
-    def _expand(self, point, columns):
-        """Mean loss at a point, how it falls along the coordinates, and its Hessian."""
-        with np.errstate(over="ignore", invalid="ignore"):  # of a step that is too long
-            loss, pulls, curvature = self._expand_rows(point, columns)
-            weighted = columns * (self._shares * curvature)
-            return self._shares @ loss, columns @ (self._shares * pulls), weighted @ columns.T
+        """Half the deviance of each row, its slope along the link, and its curvature."""
+        return half_deviance(self._offset + point @ columns, self._targets, self._power)
 
     def _minimize(self, columns):
         """Newton's method, from the level that makes means equal."""
-        point = np.zeros(len(columns))
+        start = np.zeros(len(columns))
         if self._power:
-            point[0] = np.log(self._shares @ self._targets / (self._shares @ np.exp(self._offset)))
-        loss, pull, hessian = self._expand(point, columns)
-        for _ in range(_MAX_STEPS):
-            move = np.linalg.pinv(hessian, hermitian=True) @ pull
-            decrement = pull @ move
-            if decrement <= _LAST_DECREMENT * hessian[0, 0]:
-                return point + move
-            found = self._expand(point + move, columns)
-            for _ in range(_MAX_CUTS):
-                if found[0] < loss:
-                    break
-                move = move / _CUT
-                found = self._expand(point + move, columns)
-            else:  # the arithmetic resolves no smaller decrease
-                return point
-            point = point + move
-            loss, pull, hessian = found
-        return point
+            start[0] = np.log(self._shares @ self._targets / (self._shares @ np.exp(self._offset)))
+
+        @np.errstate(over="ignore", invalid="ignore")  # of a step that is too long
+        def evaluate(point):
+            loss, slopes, curvatures = self._expand_rows(point, columns)
+            hessian = (columns * (self._shares * curvatures)) @ columns.T
+
+            def step(free):
+                return solve_newton_step(hessian[np.ix_(free, free)], gradient[free])
+
+            gradient = columns @ (self._shares * slopes)
+            return self._shares @ loss, gradient, step
+
+        return minimize_convex(evaluate, start)[0]
 
     def _describe(self, columns, to_own):
         """`Coefficients` that a matrix makes of the coordinates."""
         point = self._minimize(columns)
         point[np.abs(point) <= _ROUNDING] = 0.0
-        loss = 2 * self._loss_unit * self._expand(point, columns)[0]
-        _, pulls, curvature = self._expand_rows(point, columns)
-        scores, parts = self._sum_units(columns, self._shares * pulls, self._shares * curvature)
+        loss, slopes, curvatures = self._expand_rows(point, columns)
+        scores, parts = self._sum_units(columns, -self._shares * slopes, self._shares * curvatures)
         scale = np.trace(parts.sum(axis=0))
         scores, parts = scores / scale, parts / scale
         whole = parts.sum(axis=0)
@@ -183,7 +158,12 @@ class MeanRecalibrationModel:
             covariance = steps.T @ steps
         degrees = find_degrees((told**2).sum(axis=1)), float(find_degrees(jointly @ jointly))
         units = np.array([self._unit, 1.0])
-        return Coefficients(_transform(point, to_own), covariance, units, *degrees, float(loss))
+        differences = _transform(point, to_own)
+        return Coefficients(differences, covariance, units, *degrees, self._average_loss(loss))
+
+    def _average_loss(self, losses):
+        """Mean deviance, in the units of the targets."""
+        return float(2 * self._loss_unit * (self._shares @ losses))
 
     def _sum_units(self, columns, pulls, curvature):
         """Scores and information of each row, or of each cluster."""
