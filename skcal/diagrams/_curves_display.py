@@ -261,17 +261,17 @@ class CurvesDisplay(ShownInNotebooks, ABC):
         self.ref_lines_ += ax.plot(x, y, **merge_style(default, style, Line2D))
 
 
-def name_models(y_proba, name):
-    """Probabilities of one model, or of several, by name."""
-    if isinstance(y_proba, Mapping):
+def name_models(predictions, name, argument="y_proba", default="Classifier"):
+    """Predictions of one model, or of several, by name; `argument` holds them."""
+    if isinstance(predictions, Mapping):
         if name is not None:
-            raise ValueError("name must be None: the keys of y_proba name its models.")
-        if not y_proba:
-            raise ValueError("y_proba must hold the probabilities of one model at least.")
-        return {str(key): proba for key, proba in y_proba.items()}
+            raise ValueError(f"name must be None: the keys of {argument} name its models.")
+        if not predictions:
+            raise ValueError(f"{argument} must hold the predictions of one model at least.")
+        return {str(key): values for key, values in predictions.items()}
     names = list_names(name) or [None]
     check_lengths(1, name=names)
-    return {"Classifier" if names[0] is None else names[0]: y_proba}
+    return {default if names[0] is None else names[0]: predictions}
 
 
 def check_model(y_true, y_proba, data):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from skcal._input._predicted._estimators import predict_response
 from skcal._input._predicted._means import read_means
 from skcal._input._validation import check_confidence_level, check_number, check_option
 from skcal._numerics.cells._merging import count_effectively
@@ -15,6 +15,7 @@ from skcal._numerics.curves._mean_curve import average_values, choose_bandwidth,
 from skcal._numerics.distributions._isotonic_functionals import regress_functional
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal.diagrams._curves_display import name_models
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import open_figure
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _QUANTITIES = "Predicted mean", "Mean of the targets"
 _KINDS, _SCALES = ("auto", "smooth", "isotonic", "values"), ("auto", "linear", "log")
-# So many distinct predictions are shown one by one.
+# Up to this many distinct predictions are shown one by one.
 _FEW = 20
 # Positive curves that span more are drawn on a logarithmic scale.
 _WIDE = 10.0
@@ -131,9 +132,9 @@ class MeanReliabilityDisplay(ShownInNotebooks):
 
     Bands use the variance that is seen, so that counts, amounts and clusters need no model. They
     hold for the whole curve at once, by the rate at which a Gaussian process crosses a level [1]_,
-    and are corrected for skewness [2]_. They are approximate: of 400 samples of calibrated
-    predictions they missed the diagonal somewhere, at a level of 95 %, in 4 to 8 % with 1000 rows,
-    and in 6 to 13 % with 100, most with log-normal amounts, of which 70 % may be 0.
+    and are corrected for skewness [2]_. They are approximate: at a level of 95 % they missed the
+    diagonal somewhere in 4 to 8 % of 400 samples of 1000 calibrated rows, and in 6 to 13 % of those
+    of 100 rows, most often for log-normal amounts, with and without 70 % zeros.
 
     Kind "isotonic" draws the isotonic regression of :func:`skcal.metrics.corp_regression_curve`,
     which has nothing to tune, over the band of the smooth curve.
@@ -216,10 +217,9 @@ class MeanReliabilityDisplay(ShownInNotebooks):
         >>> display.name
         'LinearRegression'
         """
-        if hasattr(estimator, "fit"):
-            check_is_fitted(estimator)
+        y_pred = predict_response(estimator, X, "predict", None)
         name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(y, estimator.predict(X), name=name, **options)
+        return cls.from_predictions(y, y_pred, name=name, **options)
 
     @classmethod
     def from_predictions(
@@ -290,7 +290,7 @@ class MeanReliabilityDisplay(ShownInNotebooks):
             bandwidth = _check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
         curves = []
-        models = _name_models(y_pred, name)
+        models = name_models(y_pred, name, "y_pred", "Regressor")
         for predictions in models.values():
             rows = read_means(y_true, predictions, sample_weight, clusters)
             curves.append(_make_curve(rows, kind, bandwidth, level))
@@ -406,19 +406,6 @@ class MeanReliabilityDisplay(ShownInNotebooks):
         default = {"facecolor": to_rgba(color, share), "edgecolor": "none", "zorder": 1.5}
         look = merge_style(default | {"label": label}, style, PolyCollection)
         return axes.fill_between(places, *band, **look)
-
-
-def _name_models(y_pred, name):
-    """Predictions by the names of their models."""
-    if isinstance(y_pred, Mapping):
-        if name is not None:
-            raise ValueError("name must be None: the keys of y_pred name its models.")
-        if not y_pred:
-            raise ValueError("y_pred must hold the predictions of one model at least.")
-        return {str(key): predictions for key, predictions in y_pred.items()}
-    names = list_names(name) or [None]
-    check_lengths(1, name=names)
-    return {"Regressor" if names[0] is None else names[0]: y_pred}
 
 
 def _check_bandwidth(bandwidth):

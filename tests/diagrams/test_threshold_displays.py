@@ -240,7 +240,7 @@ def test_made_by_hand(Display):
         ({"band_kwargs": "red"}, "band_kwargs must be None or a dictionary"),
         ({"ax": 3}, "ax must be matplotlib axes"),
         ({"name": "x", "y_proba": {"a": [0.1, 0.2]}}, "name must be None: the keys of y_proba"),
-        ({"y_proba": {}}, "y_proba must hold the probabilities of one model at least"),
+        ({"y_proba": {}}, "y_proba must hold the predictions of one model at least"),
     ],
 )
 @every_display
