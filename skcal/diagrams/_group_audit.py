@@ -317,12 +317,12 @@ class GroupAuditDisplay(ShownInNotebooks):
         wrong = f"miscalibrated (adjusted p ≤ {alpha:g})"
         self.points_, self.intervals_ = [], []
         looks = (
-            (is_rejected & ~holds_zero, wrong, "o", found, None),
-            (is_rejected & holds_zero, _BEYOND, "D", found, None),
-            (~is_rejected, "not rejected", "o", other, axes.get_facecolor()),
+            (is_rejected & ~holds_zero, wrong, "o", 4, found, None),
+            (is_rejected & holds_zero, _BEYOND, "D", 5.5, found, axes.get_facecolor()),
+            (~is_rejected, "not rejected", "o", 4, other, axes.get_facecolor()),
         )
-        for rows, label, marker, color, inside in looks:
-            default = {"marker": marker, "markersize": 4, "linestyle": "none", "elinewidth": 1.2}
+        for rows, label, marker, size, color, inside in looks:
+            default = {"marker": marker, "markersize": size, "linestyle": "none", "elinewidth": 1.2}
             look = merge_style(default | {"color": color, "label": label}, style, Line2D)
             look.setdefault("markerfacecolor", inside or look["color"])
             if rows.any():
