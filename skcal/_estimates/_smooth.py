@@ -126,12 +126,16 @@ class Line(NamedTuple):
     width: float
     grid: np.ndarray
 
+    def find_logits(self, shares):
+        """Logits at shares of a scale of logits; the last point of `grid` may round to 1."""
+        return logit(self.grid[0]) + self.width * shares
+
     def find_variances(self, n_cells):
         """Variances of outcomes at the nodes j / n_cells, drawn from the predictions there."""
         nodes = np.linspace(0.0, 1.0, n_cells + 1)
         if self.place is None:
             return nodes * (1 - nodes)
-        places = logit(self.grid[0]) + self.width * nodes
+        places = self.find_logits(nodes)
         return expit(places) * expit(-places)
 
 

@@ -187,9 +187,13 @@ def is_off(band):
 
 
 def find_missing(curve):
-    """Ends of a band beyond a curve on the scale of logits, towards the diagonal that it leaves."""
+    """Ends of a band beyond a curve on the scale of logits, towards the diagonal that it leaves.
+
+    NaN at points where there is none.
+    """
     band = curve.layers.get("band")
     if band is None or curve.kind not in SMOOTHED or len(band.low) != len(curve.prob_pred):
-        return np.empty(0)
+        return np.full(len(curve.prob_pred), np.nan)
     beyond = find_supported(curve) & ~find_supported(curve, scale="logit") & is_off(band)
-    return np.where(band.high < band.prob_pred, band.high, band.low)[beyond]
+    ends = np.where(band.high < band.prob_pred, band.high, band.low)
+    return np.where(beyond, ends, np.nan)

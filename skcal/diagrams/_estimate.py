@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, find_edges
 from skcal._estimates._isotonic import regress_isotonically
@@ -349,8 +349,7 @@ class Estimate:
         """
         shares = np.searchsorted(mass, (tail * mass[-1], (1 - tail) * mass[-1])) / _N_CELLS
         if line is not None:
-            low, high = logit(line.grid[[0, -1]])
-            shares = expit(low + shares * (high - low))
+            shares = expit(line.find_logits(shares))
         return tuple(np.clip(shares, *map(float, self.source.rows.find_range())).tolist())
 
     def _measure_nearness(self, mass):

@@ -304,11 +304,17 @@ def find_ends(curve):
 
 def _list_points(curve, scale):
     """Places and heights of what is drawn of a curve, among all but the rarest predictions."""
-    low, high = curve.prob_range
-    places, heights = curve.prob_pred, curve.prob_true
-    shown = find_supported(curve, scale=scale) & ~np.isnan(heights)
-    shown &= (places >= low - _ROUNDING) & (places <= high + _ROUNDING)
-    return np.concatenate([[low, high], places[shown]]), heights[shown]
+    ends, places, heights = np.array(curve.prob_range), curve.prob_pred, curve.prob_true
+    low, high = ends + [-_ROUNDING, _ROUNDING]
+    if scale == "logit":  # which has no place for 0 and 1
+        low, high = np.clip([low, high], _FIRST, _LAST)
+    inside = (places > low) & (places < high)
+    shown = inside & find_supported(curve, scale=scale) & ~np.isnan(heights)
+    drawn = heights[shown]
+    if scale == "logit":
+        missing = find_missing(curve)[inside]
+        drawn = np.append(drawn, missing[~np.isnan(missing)])
+    return np.concatenate([ends, places[shown]]), drawn
 
 
 def _find_ends(curve):
@@ -320,11 +326,10 @@ def _find_ends(curve):
     places, means, shown = curve.prob_pred, curve.prob_true, curve.prob_pred
     if curve.prob_range is not None:
         shown, means = _list_points(curve, "logit")
-        means = np.append(means, find_missing(curve))
     elif curve.density is not None:
         dense = find_dense(curve, curve.density)
         shown = shown if dense is None else place_density(curve)[dense]
-    inside = (shown >= _FIRST) & (shown <= _LAST)
+    inside = (shown > _FIRST) & (shown < _LAST)
     shown = shown[inside] if inside.any() else shown
     if curve.prob_range is None:
         means = means[(places >= shown.min()) & (places <= shown.max())]

@@ -312,6 +312,17 @@ def test_words_tell_of_rows_beyond_the_scale_of_logits():
     assert sum("more rows" in text.get_text() for text in display.ax_.texts) == 1
 
 
+def test_votes_of_0_and_1_do_not_widen_the_square_of_logits():
+    """That of a forest with votes of exactly 1 ended at 0.99999992, five sixths of it empty."""
+    rng = np.random.default_rng(0)
+    proba = np.concatenate([rng.integers(1, 20, 900) / 20, np.repeat([0, 1], 50)])
+    y = (rng.random(1000) < np.clip(proba, 0.03, 0.97)).astype(int)
+    low, high = draw(y, proba, scale="logit", pos_label=1).ax_.get_xlim()
+    assert 0.01 < low < 0.05 < 0.95 < high < 0.99  # votes of 1 and of 19 of 20 are inside
+    mirrored = draw(1 - y, 1 - proba, scale="logit", pos_label=1).ax_.get_xlim()
+    assert mirrored == pytest.approx((1 - high, 1 - low), rel=1e-3)
+
+
 @every_kind
 def test_square_holds_the_predictions(rare, kind):
     _, proba = rare
