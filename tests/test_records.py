@@ -130,7 +130,12 @@ SENTENCES = [
     ),
     (
         RequiredSamples(12345, 617.4, INTERVAL),
-        "12,345 rows, about 617 of them positive; with these 0.059 (0.019 to 0.098) is expected.",
+        "12,345 rows, about 617 of them positive; with them the expected result is 0.059 (0.019 to "
+        "0.098).",
+    ),
+    (
+        RequiredSamples(2486, 12.4, Interval(*[0.80012] * 3)),  # a power without Monte Carlo error
+        "2,486 rows, about 12 of them positive; with them the expected result is 0.8.",
     ),
     (
         PooledScore(0.02177, 0.0506, THREE),

@@ -83,9 +83,11 @@ class RequiredSamples(NamedTuple):
     expected: Interval
 
     def __str__(self) -> str:
+        estimate, low, high = self.expected
+        result = str(self.expected) if low < high else f"{estimate:.3g}"
         return (
             f"{self.n_samples:,} rows, about {self.n_positives:,.0f} of them positive; "
-            f"with these {self.expected} is expected."
+            f"with them the expected result is {result}."
         )
 
 
