@@ -10,6 +10,7 @@ import numpy as np
 
 from skcal._estimates._smooth import CURVE_SCALES
 from skcal._input._validation import check_flag, check_integer, check_option
+from skcal.diagrams._curve import MOST_BY_CHANCE
 from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
 from skcal.diagrams._entries import check_shown, has_labels, keep_shown
@@ -38,10 +39,6 @@ from skcal.diagrams._style import check_look, merge_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-# How the panels that are drawn are chosen, whether or not it is known what chance gives.
-_ORDERS = {True: "whose smECE stands out most from chance", False: "with the largest smECE"}
 
 
 class CurveDisplay(ShownInNotebooks, ABC):
@@ -131,7 +128,7 @@ class CurveDisplay(ShownInNotebooks, ABC):
             Whether to remove the top and right spines.
         max_panels : int or None, default=12
             How many panels a new figure of a reliability diagram by class has at most: those whose
-            smECE exceeds its mean by chance by most standard deviations, in this order, or those
+            smECE exceeds its mean by chance by the most standard deviations, in this order, or those
             with the largest smECE where chance is not known. None draws all.
 
         Returns
@@ -247,6 +244,14 @@ class CurveDisplay(ShownInNotebooks, ABC):
         """Whether it is known of all curves how far their smECE exceeds what chance gives."""
         return all(curve.excess is not None for curve in self.curves)
 
+    def _name_order(self, squares):
+        """How the panels that are drawn were chosen."""
+        if not self._is_ranked:
+            return "with the largest smECE"
+        words = "whose smECE stands out most from chance"
+        is_clear = _find_excess(squares[0]) > MOST_BY_CHANCE
+        return words if is_clear else f"{words}, none of them clearly"
+
     def _share(self, name):
         """Values of an attribute of the curves: the only one, or a list."""
         values = [getattr(curve, name) for curve in self.curves]
@@ -308,7 +313,7 @@ class CurveDisplay(ShownInNotebooks, ABC):
         words = []
         if len(squares) < len(self.curves):
             words.append(
-                f"The {len(squares)} of {len(self.curves)} classes {_ORDERS[self._is_ranked]} "
+                f"The {len(squares)} of {len(self.curves)} classes {self._name_order(squares)} "
                 "(max_panels=None shows all)"
             )
         if side_labels and self.scale == "probability":

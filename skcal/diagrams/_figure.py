@@ -220,7 +220,8 @@ def finish_panels(axes, titles, legend, words):
         ax.set(xlabel=ax.get_xlabel() * is_lowest, ylabel=ax.get_ylabel() * is_first)
     figure = axes[0].figure
     if words is not None:
-        figure.suptitle(words, fontsize="medium")
+        text, room = figure.suptitle("", fontsize="medium"), _SHARE_OF_A_TITLE * figure.bbox.width
+        text.set_text("\n".join(break_title(text, line, room) for line in words.split("\n")))
     if legend:
         together = figure.legend(
             list(legend.values()),

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from skcal.diagrams._curve import SMOOTHED, read_density
+from skcal.diagrams._curve import MOST_BY_CHANCE, SMOOTHED, read_density
 from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._layer import Layer
 from skcal.diagrams._style import merge_style
 
 # What the highest density adds to the width of the curve, in sides of the axes.
 _BROADER = 0.012
-# Standard deviations of smECE by chance that a calibrated model hardly exceeds.
-_MOST_BY_CHANCE = 2.0
 # Share of its colour in the line under it: the dashes of a curve must stand out against it.
 _PALE = 0.55
 
@@ -59,7 +57,7 @@ def _may_be_chance(curve):
     """Whether smECE is what a calibrated model may have, by its interval where no more is known."""
     if curve.excess is None:
         return curve.smooth_ece_interval is not None and curve.smooth_ece_interval[0] <= 0
-    return curve.excess <= _MOST_BY_CHANCE
+    return curve.excess <= MOST_BY_CHANCE
 
 
 def _is_smooth(curve):
