@@ -15,14 +15,11 @@ from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
 from skcal.diagrams._entries import check_shown, has_labels, keep_shown
 from skcal.diagrams._figure import (
-    Frame,
     cut_at_frame,
     draw_beyond,
     draw_crowded,
     draw_diagonal,
     draw_side_labels,
-    find_ends,
-    find_frame,
     finish_axes,
     finish_panels,
     name_axes,
@@ -31,6 +28,7 @@ from skcal.diagrams._figure import (
     open_figure,
     tell_crowded,
 )
+from skcal.diagrams._frame import Frame, find_ends, find_frame
 from skcal.diagrams._layer import Layer, View, check_layer_kwargs, check_layers
 from skcal.diagrams._legend import check_curve_kwargs, check_lengths, label_curves, list_names
 from skcal.diagrams._notebook import ShownInNotebooks
@@ -128,8 +126,8 @@ class CurveDisplay(ShownInNotebooks, ABC):
             Whether to remove the top and right spines.
         max_panels : int or None, default=12
             How many panels a new figure of a reliability diagram by class has at most: those whose
-            smECE exceeds its mean by chance by the most standard deviations, in this order, or those
-            with the largest smECE where chance is not known. None draws all.
+            smECE exceeds its mean by chance by the most standard deviations, in this order, or
+            those with the largest smECE where chance is not known. None draws all.
 
         Returns
         -------

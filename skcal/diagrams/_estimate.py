@@ -26,7 +26,8 @@ from skcal._input._validation import (
     check_rng,
 )
 from skcal._numerics.errors._binned import count_bins
-from skcal.diagrams._figure import CROWDED, NEAR
+from skcal.diagrams._figure import CROWDED
+from skcal.diagrams._frame import NEAR
 from skcal.diagrams._layer import check_layers
 from skcal.diagrams._layers import LAYERS
 from skcal.diagrams._layers._band import BANDS

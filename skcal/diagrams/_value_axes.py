@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from skcal.diagrams._figure import Frame, finish_axes
+from skcal.diagrams._figure import finish_axes
+from skcal.diagrams._frame import Frame
 from skcal.diagrams._style import merge_style
 
 # Room around the curves, in parts of the side of the square.

@@ -10,7 +10,8 @@ from sklearn.calibration import CalibrationDisplay
 
 from skcal.diagrams import CalibrationSharpnessDisplay, DecisionCurveDisplay, ReliabilityDisplay
 from skcal.diagrams._entries import break_line
-from skcal.diagrams._figure import UNIT_SQUARE, Frame, cut_at_frame, draw_diagonal, finish_axes
+from skcal.diagrams._figure import cut_at_frame, draw_diagonal, finish_axes
+from skcal.diagrams._frame import UNIT_SQUARE, Frame
 from tests.diagrams.artists import list_legend, read_vertices
 
 
