@@ -172,6 +172,8 @@ def test_notebooks_show_tables():
         assert read_cells(html) == dict.fromkeys(fields, "0.3333"), record
         html = record(*[np.zeros(900)] * len(fields))._repr_html_()
         assert read_cells(html) == dict.fromkeys(fields, "<ndarray of shape (900,)>")
+        html = record(*[np.int64(1234567)] * len(fields))._repr_html_()  # a count has all digits
+        assert read_cells(html) == dict.fromkeys(fields, "1234567")
 
 
 @pytest.mark.parametrize(("record", "sentence"), SENTENCES)

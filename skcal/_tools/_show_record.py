@@ -1,7 +1,7 @@
 """How records show themselves, in a terminal and in a notebook."""
 
 from html import escape
-from numbers import Real
+from numbers import Integral, Real
 
 # Arrays, lists and dictionaries with more elements are shown by their size alone, and tables by
 # their first and last rows.
@@ -39,10 +39,9 @@ def _has_sentence(value):
 
 
 def _show_cell(value):
-    if isinstance(value, str) or _has_sentence(value):
+    if isinstance(value, str | Integral) or _has_sentence(value):
         return str(value)
-    is_number = isinstance(value, Real) and not isinstance(value, bool | int)
-    return f"{value:.4g}" if is_number else _show(value)
+    return f"{value:.4g}" if isinstance(value, Real) else _show(value)
 
 
 def _show(value):

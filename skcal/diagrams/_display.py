@@ -318,7 +318,8 @@ class CurveDisplay(ShownInNotebooks, ABC):
             low, high = axes[0].get_xlim()
             near = [(square.curves[0].near_ends, square.curves[0].prob_range) for square in squares]
             crowded = tell_crowded(near, Frame(self.scale, low, high))
-            words += [] if crowded is None else [crowded.replace("\n", " ")]
+            if crowded is not None:
+                words.append(crowded.replace("\n", " "))
         finish_panels(axes, titles, legend, "\n".join(words) or None)
 
     def _style_line(self, curve, layers):

@@ -33,7 +33,7 @@ from skcal.diagrams._layers import LAYERS
 from skcal.diagrams._layers._band import BANDS
 from skcal.diagrams._reliability_curve import KINDS, ReliabilityCurve
 from skcal.diagrams._response import name_reduction
-from skcal.diagrams._source import DiagramCells, DiagramRows
+from skcal.diagrams._source import DiagramCells, DiagramRows, share_at_ends
 from skcal.streaming import CalibrationSummary
 
 # Bins, unless the user says otherwise.
@@ -361,7 +361,7 @@ class Estimate:
         half = _N_CELLS // 2
         both = mass[:half] + mass[-1] - mass[-2 : half - 1 : -1]
         distance = np.searchsorted(both, _MOST_NEAR * mass[-1]) / _N_CELLS
-        if distance > CROWDED or self.source.share_at_ends() > 1 - _MOST_NEAR:
+        if distance > CROWDED or share_at_ends(self.source.merged) > 1 - _MOST_NEAR:
             return None
         return float(distance)
 

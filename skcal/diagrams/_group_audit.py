@@ -29,7 +29,7 @@ _ROOM_OF_LEGEND = 0.3
 _MOST_TICKS = 6
 _KINDS = {"two-sided": "intervals", "greater": "lower bounds", "less": "upper bounds"}
 _BEYOND = "miscalibrated, though the mean may be right"
-# What lies beyond the points and bounds of a one-sided audit, as a share of their range.
+# What lies beyond points and bounds where some intervals are open, as a share of their range.
 _MARGIN = 0.15
 
 

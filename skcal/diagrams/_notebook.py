@@ -17,7 +17,7 @@ class ShownInNotebooks:
         figure = getattr(self, "figure_", None)
         if figure is None:
             return None
-        figure = figure.figure  # of which a SubFigure is a part
+        figure = figure.figure  # the whole figure that a SubFigure belongs to
         if any(manager.canvas.figure is figure for manager in Gcf.get_all_fig_managers()):
             return None
         stream = BytesIO()

@@ -83,10 +83,6 @@ class DiagramRows:
                     return None
         return values
 
-    def share_at_ends(self):
-        """Share of the weight of predictions of 0 and 1."""
-        return _share_at_ends(self.rows)
-
     def check_counts(self):
         """Raise a ValueError unless all rows count once, as chance has it."""
         check_single_rows(self.rows)
@@ -160,10 +156,6 @@ class DiagramCells:
         """None: single predictions are not known."""
         return None
 
-    def share_at_ends(self):
-        """Share of the weight of cells whose predictions are 0 or 1."""
-        return _share_at_ends(self.merged)
-
     def check_counts(self):
         """Raise a ValueError unless sums of weights are numbers of rows."""
         count_rows("summary", self._cells)
@@ -192,7 +184,8 @@ def _read_rows(sample):
     return next(sample.present_chunks(size=len(sample.predictions)))
 
 
-def _share_at_ends(sample):
+def share_at_ends(sample):
+    """Share of the weight of predictions of 0 and 1."""
     at_ends = total = 0.0
     for predictions, _, weights in sample.present_chunks():
         at_ends += float(weights[(predictions == 0) | (predictions == 1)].sum())
