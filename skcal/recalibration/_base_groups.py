@@ -12,14 +12,15 @@ from skcal._input._validation import check_labels, show_labels
 from skcal._tools._progress import as_task
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base import restored_on_error
-from skcal.recalibration._base_regression import RegressionRecalibrator, Rows
+from skcal.recalibration._base_regression import RegressionRecalibrator
 
 
 class GroupedRecalibrator(RegressionRecalibrator):
     """Base class of recalibrators whose answers may differ between groups (Mondrian).
 
-    A subclass defines ``_find(rows)``, what is fitted to the rows of a group, and ``_warn(found,
-    n_rows, where)``, which warns if that is infinite.
+    A subclass defines ``_find(rows)``, what is fitted to the rows of a group, ``_warn(found,
+    n_rows, where)``, which warns if that is infinite, and ``_fit(rows, groups=None)``, which keeps
+    what ``_find_all`` returns.
     """
 
     groups_: np.ndarray | None
@@ -61,9 +62,7 @@ class GroupedRecalibrator(RegressionRecalibrator):
             If another argument is invalid.
         """
         with restored_on_error(self):
-            self._labels = groups
-            self._fit_checked(X, y, sample_weight)
-            del self._labels
+            self._fit(self._check_rows(X, y, sample_weight), groups)
         return self
 
     def fit_transform(
@@ -113,18 +112,19 @@ class GroupedRecalibrator(RegressionRecalibrator):
             Columns are named by `get_feature_names_out`.
         """
 
-    def _fit(self, rows):
-        """What is found for all rows, or a list of that for each of `groups_`."""
-        if self._labels is None:
+    @abstractmethod
+    def _fit(self, rows, groups=None):
+        """Set the fitted attributes."""
+
+    def _find_all(self, rows, groups):
+        """What is found for all rows, or an array with that of each of `groups_`."""
+        if groups is None:
             self.groups_, found = None, self._find(rows)
             self._warn(np.array([found]), rows.weights.sum(), "")
             return found
-        labels = _read_groups(self._labels, len(rows.present))[rows.present]
+        labels = _read_groups(groups, len(rows.present))[rows.present]
         self.groups_, member = np.unique(labels, return_inverse=True)
-        parts = [
-            Rows(*(part[member == k] for part in rows[:3]), rows.present)
-            for k in range(len(self.groups_))
-        ]
+        parts = [rows.take(member == k) for k in range(len(self.groups_))]
         found = np.array([self._find(part) for part in parts])
         infinite = np.isinf(found.reshape(len(parts), -1)).any(axis=1)
         if infinite.any():

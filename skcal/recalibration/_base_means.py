@@ -87,8 +87,8 @@ class MeanRecalibrator(RegressionRecalibrator):
     def _repair(self, means):
         """Repaired means of an array of predicted ones."""
 
-    def _fit_checked(self, X, y, sample_weight):
-        super()._fit_checked(_make_column(X), y, sample_weight)
+    def _check_rows(self, X, y, sample_weight):
+        return super()._check_rows(_make_column(X), y, sample_weight)
 
     def _read(self, X):
         return super()._read(_make_column(X))

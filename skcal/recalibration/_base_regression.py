@@ -45,6 +45,10 @@ class Rows(NamedTuple):
     weights: np.ndarray
     present: np.ndarray
 
+    def take(self, chosen):
+        """Some of these rows; `present` still marks all that count."""
+        return Rows(*(part[chosen] for part in self[:3]), self.present)
+
 
 class RegressionRecalibrator(
     CallbackSupport,
@@ -59,9 +63,8 @@ class RegressionRecalibrator(
     A recalibrator is a transformer and a regressor at once, so that a pipeline that ends in it is
     a regressor. A subclass defines ``_fit(rows)``, `predict` and `transform`. ``_reads`` says what
     the columns of X are: "mean", "mean_std" (mean and standard deviation), "interval" (low and
-    high), "ensemble" (members, some of which may be NaN) or others, which ``_name_columns`` then
-    names. ``_writes`` says the same of `transform`.
-    All reach the subclass as float64, checked.
+    high), "ensemble" (members; NaN is a missing one) or others, which ``_name_columns`` then
+    names. ``_writes`` says the same of `transform`. All reach the subclass as float64, checked.
     """
 
     n_features_in_: int
@@ -153,6 +156,10 @@ class RegressionRecalibrator(
         return np.array(self._name_columns(self._writes), dtype=object)
 
     def _fit_checked(self, X, y, sample_weight):
+        self._fit(self._check_rows(X, y, sample_weight))
+
+    def _check_rows(self, X, y, sample_weight):
+        """`Rows` of valid arguments."""
         self._check_options()
         self._refuse_pair(X)
         names = list_column_names(X)
@@ -170,7 +177,7 @@ class RegressionRecalibrator(
         needed = f"y must be at most {_LARGEST:g} in absolute value"
         refuse_rows(needed, y, np.abs(y) > _LARGEST)
         present = weights > 0
-        self._fit(Rows(X[present], y[present], weights[present], present))
+        return Rows(X[present], y[present], weights[present], present)
 
     @abstractmethod
     def _fit(self, rows):

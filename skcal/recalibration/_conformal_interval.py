@@ -185,8 +185,8 @@ class ConformalInterval(GroupedRecalibrator):
         check_confidence_level(self.confidence_level)
         check_option("input", self.input, ("mean", "mean_std", "interval"))
 
-    def _fit(self, rows):
-        self.margin_ = super()._fit(rows)
+    def _fit(self, rows, groups=None):
+        self.margin_ = self._find_all(rows, groups)
 
     def _find(self, rows):
         if self.input == "mean_std":

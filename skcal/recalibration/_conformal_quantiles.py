@@ -219,8 +219,8 @@ class ConformalQuantiles(GroupedRecalibrator):
     def _check_options(self):
         self._check_levels()
 
-    def _fit(self, rows):
-        self.shifts_ = super()._fit(rows)
+    def _fit(self, rows, groups=None):
+        self.shifts_ = self._find_all(rows, groups)
 
     def _find(self, rows):
         levels = self._check_levels()

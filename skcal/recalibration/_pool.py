@@ -13,7 +13,6 @@ from skcal._numerics.recalibration._deal import deal_targets
 from skcal._numerics.recalibration._pooling import fit_pool
 from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._tools._warnings import warn
-from skcal.recalibration._base_regression import Rows
 
 NAMES = ["identity", "scaling", "isotonic"]
 # Prior counts are between these, beyond which sums would not be exact.
@@ -50,10 +49,7 @@ def hold_out(cv, rows, keys, predict, lack=""):
     `lack` says. `keys` has a number for each row by which predictions are told apart.
     """
     splits = _split(cv, rows, keys)
-    parts = [
-        predict(Rows(*(part[train] for part in rows[:3]), rows.present), rows.predictions[test])
-        for train, test in splits
-    ]
+    parts = [predict(rows.take(train), rows.predictions[test]) for train, test in splits]
     if not parts:
         lack = f"There is too little to learn from, {len(rows.targets)} rows"
     if not parts or any(part is None for part in parts):
