@@ -7,12 +7,12 @@ from typing import Self
 
 import numpy as np
 
-from skcal._input._predicted._response_rows import refuse_rows
 from skcal._input._validation import check_labels, show_labels
 from skcal._tools._progress import as_task
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._base_regression import RegressionRecalibrator
+from skcal.recalibration._feature_columns import find_known
 
 
 class GroupedRecalibrator(RegressionRecalibrator):
@@ -149,11 +149,7 @@ class GroupedRecalibrator(RegressionRecalibrator):
         if groups is None:
             raise ValueError("groups must hold the group of each row, as in fit; got None.")
         labels = _read_groups(groups, n_samples)
-        places = {label: place for place, label in enumerate(self.groups_.tolist())}
-        chosen = np.array([places.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-        needed = f"groups must hold groups that fit has seen, {show_labels(self.groups_)}"
-        refuse_rows(needed, labels, chosen < 0)
-        return found[chosen]
+        return found[find_known("groups", labels, self.groups_)]
 
 
 def _read_groups(groups, n_samples):

@@ -78,7 +78,7 @@ def list_columns(X, features):
 
 
 def read_values(X, features):
-    """Columns that define groups, by name, as arrays of objects, none of which is missing."""
+    """Columns that define groups, by name, as arrays of objects; none may be missing."""
     columns = {}
     for name, column in list_columns(X, features):
         columns[name] = values = column.astype(object).to_numpy()
@@ -103,13 +103,19 @@ def label_groups(columns, levels):
     """
     parts = []
     for (name, values), known in zip(columns.items(), levels, strict=True):
-        places = {level: place for place, level in enumerate(known)}
-        chosen = np.array([places.get(value, -1) for value in values], dtype=np.intp)
-        needed = f"X[{name!r}] must hold values that fit has seen, {show_labels(known)}"
-        refuse_rows(needed, values, chosen < 0)
+        chosen = find_known(f"X[{name!r}]", values, known)
         texts = known if len(columns) == 1 else [f"{name}={level!r}" for level in known.tolist()]
         parts.append([texts[place] for place in chosen])
     return parts[0] if len(parts) == 1 else [", ".join(texts) for texts in zip(*parts, strict=True)]
+
+
+def find_known(name, values, known):
+    """Places of values among those that `fit` has seen."""
+    places = {value: place for place, value in enumerate(known.tolist())}
+    chosen = np.array([places.get(value, -1) for value in values.tolist()], dtype=np.intp)
+    needed = f"{name} must hold values that fit has seen, {show_labels(known)}"
+    refuse_rows(needed, values, chosen < 0)
+    return chosen
 
 
 def _read_table(X):

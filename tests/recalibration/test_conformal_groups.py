@@ -224,7 +224,7 @@ def test_groups_of_several_columns_are_their_values():
         ):
             model.predict_interval(table.assign(**{name: "1"}))
     model = RecalibratedRegressorCV(First(), ConformalInterval(0.5), features=["a", "b"])
-    with pytest.raises(ValueError, match="groups that fit has seen"):  # each value is known
+    with pytest.raises(ValueError, match="groups must hold values"):  # each value is known
         model.fit(table, y).predict_interval(table.assign(b="r"))
 
 
