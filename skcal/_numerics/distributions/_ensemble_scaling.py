@@ -5,18 +5,19 @@ the spread, half of the mean difference of two members, is linear, too. What is 
 absolute errors |r|, which Newton's method minimises as sqrt(r^2 + h^2), with h small.
 """
 
+from functools import partial
+
 import numpy as np
 
 from skcal._numerics.distributions._predictive_scores import score_ensemble
 from skcal._numerics.recalibration._mean_scaling import scale_means
 from skcal._numerics.recalibration._newton import (
-    DAMPING,
     centre_features,
     minimize_convex,
-    solve_newton_step,
+    solve_free_step,
 )
 
-# Shares of the mean absolute error, one after the other, that are taken for h.
+# h is each of these shares of the mean absolute error in turn.
 _SMOOTHING = (1.0, 0.1, 0.01, 0.001)
 _LAST_DECREMENT = 1e-17
 
@@ -73,8 +74,7 @@ def scale_ensemble(members, targets, weights):
     varies = widths > 0
     units = np.where(varies, widths, 1.0)
     errors = targets - intercept - slope * means
-    scale = np.sqrt(mass @ errors**2)
-    unit = scale if scale > 0 else 1.0
+    unit = float(np.sqrt(mass @ errors**2)) or 1.0
     level = intercept + slope * offset[0]
     # Everything in units of the errors, relative to the line of least squares.
     features = [np.ones((1, 1)), centred / units[0], deviations / units[1]]
@@ -100,13 +100,7 @@ def _minimize(features, targets, shares, gains, x, varies):
 
         def evaluate(x, loss=loss):
             value, gradient, hessian = loss(x)
-
-            def step(free):
-                chosen = hessian[np.ix_(free, free)]
-                chosen = chosen + np.diag(DAMPING * np.diag(chosen))
-                return solve_newton_step(chosen, gradient[free])
-
-            return value, gradient, step
+            return value, gradient, partial(solve_free_step, hessian, gradient)
 
         x = minimize_convex(evaluate, x, lower, _LAST_DECREMENT)[0]
     return x

@@ -1,17 +1,16 @@
 """Affine repair of predicted means on the scale of a link, by least deviance.
 
 With a power the link is the logarithm and the deviance that of Tweedie's law, whose variance is
-like mean^power, from 1 to 2: it is convex in the logarithm of the mean. A power of 0 is least
-squares on the scale of the means.
+proportional to mean^power, from 1 to 2: it is convex in the logarithm of the mean. A power of 0 is
+least squares on the scale of the means.
 """
 
 import numpy as np
 
 from skcal._numerics.recalibration._newton import (
-    DAMPING,
     centre_features,
     minimize_convex,
-    solve_newton_step,
+    solve_free_step,
 )
 
 # Means lie between the inverse of this number and this number.
@@ -34,7 +33,7 @@ def to_means(values, power):
 
 
 def half_deviance(values, targets, power):
-    """Half the deviance of each row but for a constant, its slope and curvature in `values`."""
+    """Half the deviance of each row, up to a constant, and its slope and curvature in `values`."""
     if power == 0:
         errors = values - targets
         return errors**2 / 2, errors, np.ones(len(targets))
@@ -89,10 +88,8 @@ def _fit_line(places, targets, mass, power, guess):
         loss, slopes, curvatures = half_deviance(columns @ line, targets, power)
 
         def step(free):
-            chosen = columns[:, free]
-            hessian = (chosen * (mass * curvatures)[:, None]).T @ chosen
-            hessian += np.diag(DAMPING * np.diag(hessian))
-            return solve_newton_step(hessian, gradient[free])
+            hessian = (columns * (mass * curvatures)[:, None]).T @ columns
+            return solve_free_step(hessian, gradient, free)
 
         gradient = columns.T @ (mass * slopes)
         return mass @ loss, gradient, step

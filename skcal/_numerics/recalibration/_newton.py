@@ -216,6 +216,12 @@ def solve_newton_step(hessian, gradient):
     return step if np.isfinite(step).all() else np.full_like(slope, np.nan)
 
 
+def solve_free_step(hessian, gradient, free):
+    """The Newton step among the coordinates that the mask `free` holds, damped by the Hessian."""
+    chosen = hessian[np.ix_(free, free)]
+    return solve_newton_step(chosen + np.diag(DAMPING * np.diag(chosen)), gradient[free])
+
+
 def centre_features(features, mass):
     """Features less their means, and the means; all 0 where a feature is the same in all rows.
 

@@ -1,8 +1,10 @@
 """Weights of members that are pooled, by the loss of their pool in rows held out."""
 
+from functools import partial
+
 import numpy as np
 
-from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
+from skcal._numerics.recalibration._newton import minimize_convex, solve_free_step
 
 
 def fit_pool(evaluate, totals, prior, limits):
@@ -33,10 +35,7 @@ def _fit_interior(loss, prior):
         gradient = moves.T @ (slopes - prior / weights)
         hessian = moves.T @ (hessian + np.diag(prior / weights**2)) @ moves
 
-        def step(free):
-            chosen = hessian[np.ix_(free, free)]
-            return solve_newton_step(chosen + np.diag(DAMPING * np.diag(chosen)), gradient[free])
-
+        step = partial(solve_free_step, hessian, gradient)
         return value - prior @ np.log(weights), gradient, step
 
     if others == 0:
