@@ -174,6 +174,8 @@ def bind(function, owner):
         settings |= {name: SETTINGS[name] for name in ("n_resamples", "random_state")}
     rows = PREDICTIONS.get(owner, ROWS)
     arrays = {name: rows[name] for name in parameters if name in rows}
+    if function is inference.actual_expected_ratio:
+        arrays["y_pred"] = ROWS["y_std"]  # what is expected is above 0
     if "self" not in parameters:
         return partial(function, **settings), arrays
     return lambda **arrays: getattr(OWNERS[owner](), function.__name__)(**arrays), arrays

@@ -70,9 +70,8 @@ def to_codes(items):
 
 
 def to_arrow_table(rows):
-    return pa.table(
-        [to_chunks(column) for column in zip(*rows, strict=True)], names=[*"pqr"][: len(rows[0])]
-    )
+    columns = [to_chunks(column) for column in zip(*rows, strict=True)]
+    return pa.table(columns, names=[f"column {at}" for at in range(len(columns))])
 
 
 def of_types(make, *types):
