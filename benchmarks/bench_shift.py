@@ -38,13 +38,8 @@ from skcal.recalibration import (
     RecalibratedClassifierCV,
     SplineRecalibration,
 )
-from skcal.shift import (
-    PriorShift,
-    d_calibration,
-    estimate_performance,
-    estimate_prior,
-    martingale_test,
-)
+from skcal.shift import PriorShift, estimate_performance, estimate_prior
+from skcal.survival import d_calibration, martingale_test
 
 MODELS = {"calibrated": 1.0, "log-odds doubled": 2.0, "log-odds halved": 0.5}
 RATES = (0.1, 0.3, 0.02)

@@ -21,6 +21,8 @@ monitoring
     Monitors of streams, with alarms that are valid however often one looks.
 shift
     Another population: changed base rates, known or found in rows without labels.
+survival
+    Times until an event: risks of censored rows, at one horizon and over time.
 export
     Recalibrators and recalibrated classifiers as graphs of ONNX, for programs without Python.
 datasets
@@ -46,6 +48,7 @@ if TYPE_CHECKING:  # names that editors complete and type checkers follow
         scorers,
         shift,
         streaming,
+        survival,
     )
 
 __version__ = "0.1.0"
@@ -63,6 +66,7 @@ __all__ = [
     "scorers",
     "shift",
     "streaming",
+    "survival",
 ]
 
 

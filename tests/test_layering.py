@@ -18,7 +18,7 @@ LEVELS = (
     {"_sources"},
     {"scorers", "streaming", "monitoring"},
     {"inference"},
-    {"shift", "diagrams", "model_selection"},
+    {"shift", "survival", "diagrams", "model_selection"},
     {"report", "export"},
     {"__main__"},
 )

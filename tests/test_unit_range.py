@@ -17,8 +17,8 @@ from skcal.metrics import (
 )
 from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import PlattScaling
-from skcal.shift import aj_calibration, d_calibration
 from skcal.streaming import CalibrationSummary
+from skcal.survival import aj_calibration, d_calibration
 
 Y = np.array([1, 0, 1, 0])
 INSIDE = np.array([1.0, 0.0, 0.5, 0.25])

@@ -3,9 +3,9 @@ Predicted times, and rows that left early
 =========================================
 
 A model of survival predicts when an event comes. Some rows leave before it does: they are censored,
-and nobody knows their outcome. Here such a model is judged at one time by
-:func:`~skcal.shift.at_horizon`, whose weights make up for the rows that left, and at all times by
-:func:`~skcal.shift.aj_calibration` and :func:`~skcal.shift.d_calibration`.
+and nobody knows their outcome. :func:`~skcal.survival.at_horizon` judges such a model at one time, with
+weights that make up for the rows that left; :func:`~skcal.survival.aj_calibration` and
+:func:`~skcal.survival.d_calibration` judge it at all times.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from sklearn.linear_model import PoissonRegressor
 from skcal.diagrams import ReliabilityDisplay
 from skcal.metrics import integrated_calibration_index
 from skcal.recalibration import SplineRecalibration
-from skcal.shift import aj_calibration, at_horizon, d_calibration
+from skcal.survival import aj_calibration, at_horizon, d_calibration
 
 # sphinx_gallery_thumbnail_number = 2
 

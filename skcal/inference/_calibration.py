@@ -110,7 +110,7 @@ def calibration_test(
     ------
     ValueError
         If an argument is invalid, if there are soft labels, if a callable does not return a finite
-        float, or if `sample_weight` comes from :func:`skcal.shift.at_horizon`.
+        float, or if `sample_weight` comes from :func:`skcal.survival.at_horizon`.
     TypeError
         If the measure has no argument of the name of an option.
 

@@ -70,7 +70,7 @@ def spiegelhalter_test(
     ------
     ValueError
         If an argument is invalid, if labels are soft, or if `sample_weight` comes from
-        :func:`skcal.shift.at_horizon`.
+        :func:`skcal.survival.at_horizon`.
 
     See Also
     --------

@@ -76,7 +76,7 @@ def t_cal_test(
     ------
     ValueError
         If an argument is invalid, if labels are soft, or if `sample_weight` comes from
-        :func:`skcal.shift.at_horizon`.
+        :func:`skcal.survival.at_horizon`.
 
     See Also
     --------

@@ -362,7 +362,7 @@ def calibration_report(
     ------
     ValueError
         If an argument is invalid, if `y_true` holds soft labels, or if `sample_weight` is that of
-        :func:`skcal.shift.at_horizon`.
+        :func:`skcal.survival.at_horizon`.
 
     See Also
     --------

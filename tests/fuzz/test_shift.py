@@ -8,16 +8,8 @@ import pandas as pd
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold
 
-from skcal.shift import (
-    PriorShift,
-    aj_calibration,
-    at_horizon,
-    d_calibration,
-    domain_weights,
-    estimate_performance,
-    estimate_prior,
-    martingale_test,
-)
+from skcal.shift import PriorShift, domain_weights, estimate_performance, estimate_prior
+from skcal.survival import aj_calibration, at_horizon, d_calibration, martingale_test
 from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo
 from tests.fuzz.hostile import few, hostile

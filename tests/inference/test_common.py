@@ -21,8 +21,8 @@ from skcal.inference import (
     t_cal_test,
 )
 from skcal.metrics import MEASURES
-from skcal.shift import at_horizon
 from skcal.streaming import CalibrationSummary, GroupedSummary
+from skcal.survival import at_horizon
 from tests.answers import list_numbers
 from tests.cases import slow_among
 from tests.inference.samples import draw_binary, draw_classes, summarize

@@ -16,7 +16,8 @@ from skcal.inference import (
     observed_expected_ratio,
 )
 from skcal.report import calibration_report
-from skcal.shift import at_horizon, domain_weights
+from skcal.shift import domain_weights
+from skcal.survival import at_horizon
 from tests.cases import slow_among
 
 

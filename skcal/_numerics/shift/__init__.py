@@ -1,1 +1,1 @@
-"""Other populations: base rates, importance weights, censored outcomes."""
+"""Other populations: base rates and importance weights."""

@@ -7,9 +7,9 @@ from scipy.integrate import quad
 from scipy.stats import chi2
 from scipy.stats import norm as normal
 
-from skcal._numerics.shift._censoring import expect_events
+from skcal._numerics.survival._censoring import expect_events
 from skcal.metrics import expected_calibration_error, smooth_ece
-from skcal.shift import aj_calibration, at_horizon, d_calibration, martingale_test
+from skcal.survival import aj_calibration, at_horizon, d_calibration, martingale_test
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skcal._input._censored_times import read_times
 from skcal._input._validation import check_flag, check_n_bins, check_rng, check_unit_range
 from skcal._numerics.errors._binned import count_bins
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue
-from skcal._numerics.shift._censoring import share_survival
+from skcal._numerics.survival._censoring import share_survival
 from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._warnings import warn
-from skcal.shift._at_horizon import read_times
 
 
 @as_record
@@ -117,7 +117,7 @@ def d_calibration(
     Examples
     --------
     >>> import numpy as np
-    >>> from skcal.shift import d_calibration
+    >>> from skcal.survival import d_calibration
     >>> rng = np.random.default_rng(0)
     >>> rate = rng.uniform(0.05, 0.5, size=2000)
     >>> time, end = rng.exponential(1 / rate), rng.exponential(5, size=2000)

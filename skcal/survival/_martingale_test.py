@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics.inference._classical_tests import divide_by_error, normal_pvalue
-from skcal._numerics.shift._censoring import expect_events
+from skcal._numerics.survival._censoring import expect_events
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal.shift._d_calibration import read_survival
+from skcal.survival._d_calibration import read_survival
 
 
 @as_record
@@ -103,7 +103,7 @@ def martingale_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from skcal.shift import martingale_test
+    >>> from skcal.survival import martingale_test
     >>> rng = np.random.default_rng(0)
     >>> rate = rng.uniform(0.05, 0.5, size=500)
     >>> time, end = rng.exponential(1 / rate), rng.exponential(2, size=500)

@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._input._censored_times import read_causes
 from skcal._input._censoring_weights import CensoringWeights
-from skcal._input._validation import check_integer, check_labels, check_number, show_labels
-from skcal._numerics.shift._censoring import find_followed
-from skcal._tools._arrays import read_numbers
+from skcal._input._validation import check_labels, check_number
+from skcal._numerics.survival._censoring import find_followed
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal._tools._warnings import warn
 
 
 @as_record
@@ -130,7 +129,7 @@ def at_horizon(
     --------
     >>> import numpy as np
     >>> from skcal.metrics import smooth_ece
-    >>> from skcal.shift import at_horizon
+    >>> from skcal.survival import at_horizon
     >>> at_horizon([1, 0, 1, 0], [1, 2, 3, 4], horizon=3)
     HorizonOutcomes(y_true=array([1, 0, 1, 0]), sample_weight=array([1. , 0. , 1.5, 1.5]))
     >>> rng = np.random.default_rng(0)
@@ -170,66 +169,3 @@ def at_horizon(
         weights[rows[is_known]] = 1 / followed[is_known]
     y_true = (is_over & is_outcome).astype(np.intp)
     return HorizonOutcomes(y_true, weights.view(CensoringWeights))
-
-
-def read_times(event, time):
-    """Events as booleans, and times."""
-    event, time = _read_pair(event, time)
-    is_wrong = ~np.isin(event, (0, 1))
-    if is_wrong.any():
-        bad = np.flatnonzero(is_wrong)[0]
-        raise ValueError(f"event must hold 0 and 1, or booleans; got {event[bad]} at row {bad}.")
-    return event.astype(bool), time
-
-
-def read_causes(event, time, cause, censored):
-    """Whether rows have an event, whether it is of the requested kind, and times."""
-    if cause is None:
-        if censored is not None:
-            raise ValueError(
-                f"censored needs cause, the kind of the event; got {censored!r} alone."
-            )
-        is_event, time = read_times(event, time)
-        return is_event, is_event, time
-    event, time = _read_pair(event, time)
-    mark = 0 if censored is None else check_integer("censored", censored, 0)
-    cause = check_integer("cause", cause, 1)
-    if cause == mark:
-        raise ValueError(f"cause must be another kind than censored, {mark}; got {cause}.")
-    is_event = event != mark
-    is_wrong = is_event & ~((event > 0) & np.isfinite(event) & (event == np.floor(event)))
-    if is_wrong.any():
-        bad = np.flatnonzero(is_wrong)[0]
-        raise ValueError(
-            f"event must hold kinds of events, positive integers, and {mark} for censored rows; "
-            f"got {event[bad]} at row {bad}."
-        )
-    is_kind = event == cause
-    if not is_kind.any():  # as in a fold without a rare kind
-        warn(
-            f"No event is of the kind cause={cause}; those of {show_labels(np.unique(event))} "
-            "occur, so that all outcomes are 0."
-        )
-    if censored is None and is_event.all():
-        raise ValueError(
-            f"event must hold 0 for censored rows; got none, but {show_labels(np.unique(event))}. "
-            "If one of these stands for them, as in R's coding 1 = censored, 2 = dead, give "
-            "censored=1; censored=0 says that no row was censored."
-        )
-    return is_event, is_kind, time
-
-
-def _read_pair(event, time):
-    """Events and times as arrays of numbers of one shape."""
-    time = read_numbers("time", time).astype(np.float64)
-    if time.ndim != 1 or len(time) == 0:
-        raise ValueError(f"time must be one-dimensional and not empty; got shape {time.shape}.")
-    if not (np.isfinite(time) & (time >= 0)).all():
-        bad = np.flatnonzero(~(np.isfinite(time) & (time >= 0)))[0]
-        raise ValueError(f"time must be finite and not negative; got {time[bad]} at row {bad}.")
-    event = read_numbers("event", event)
-    if event.shape != time.shape:
-        raise ValueError(
-            f"event must have the shape of time, {time.shape}; got shape {event.shape}."
-        )
-    return event, time

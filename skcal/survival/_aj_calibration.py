@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._input._censored_times import read_causes
 from skcal._input._validation import check_number, check_unit_range, show_labels
-from skcal._numerics.shift._censoring import find_incidence, find_mean_gap
+from skcal._numerics.survival._censoring import find_incidence, find_mean_gap
 from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal.shift._at_horizon import read_causes
 
 # What single precision may change of a mean.
 _ROUNDING = 1e-6
@@ -126,7 +126,7 @@ def aj_calibration(
     Examples
     --------
     >>> import numpy as np
-    >>> from skcal.shift import aj_calibration
+    >>> from skcal.survival import aj_calibration
     >>> rng = np.random.default_rng(0)
     >>> rate = rng.uniform(0.05, 0.5, size=(2000, 1))
     >>> time, end = rng.exponential(1 / rate[:, 0]), rng.exponential(5, size=2000)

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skcal._numerics.shift._censoring import find_followed
+from skcal._numerics.survival._censoring import find_followed
 from skcal.metrics import integrated_calibration_index
-from skcal.shift import aj_calibration, at_horizon, d_calibration
+from skcal.survival import aj_calibration, at_horizon, d_calibration
 
 # Both warn of what newer versions of NumPy and pandas deprecate.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -1,0 +1,1 @@
+"""Times until an event, of rows that may be censored."""

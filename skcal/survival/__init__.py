@@ -1,0 +1,17 @@
+"""Times until an event: predicted risks of censored rows, at one horizon and over time."""
+
+from skcal.survival._aj_calibration import AJCalibration, aj_calibration
+from skcal.survival._at_horizon import HorizonOutcomes, at_horizon
+from skcal.survival._d_calibration import DCalibration, d_calibration
+from skcal.survival._martingale_test import MartingaleTest, martingale_test
+
+__all__ = [
+    "AJCalibration",
+    "DCalibration",
+    "HorizonOutcomes",
+    "MartingaleTest",
+    "aj_calibration",
+    "at_horizon",
+    "d_calibration",
+    "martingale_test",
+]
