@@ -3,8 +3,8 @@ Predicted times, and rows that left early
 =========================================
 
 A model of survival predicts when an event comes. Some rows leave before it does: they are censored,
-and nobody knows their outcome. :func:`~skcal.survival.at_horizon` judges such a model at one time, with
-weights that make up for the rows that left; :func:`~skcal.survival.aj_calibration` and
+and nobody knows their outcome. :func:`~skcal.survival.at_horizon` judges such a model at one time,
+with weights that make up for the rows that left; :func:`~skcal.survival.aj_calibration` and
 :func:`~skcal.survival.d_calibration` judge it at all times.
 """
 

@@ -1,8 +1,10 @@
 """Times until an event or until a row was censored, and what is known of the event."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from skcal._input._validation import check_integer, show_labels
+from skcal._input._validation import check_integer, check_labels, check_number, show_labels
 from skcal._tools._arrays import read_numbers
 from skcal._tools._warnings import warn
 
@@ -52,6 +54,62 @@ def read_causes(event, time, cause, censored):
             "censored=1; censored=0 says that no row was censored."
         )
     return is_event, is_kind, time
+
+
+class Strata(NamedTuple):
+    """Parts of the rows in which censoring is alike: names, None for all, and numbers of rows."""
+
+    names: list
+    member: np.ndarray
+    is_event: np.ndarray
+    time: np.ndarray
+
+    def split(self):
+        """Numbers of the rows of each stratum."""
+        return [np.flatnonzero(self.member == k) for k in range(len(self.names))]
+
+    def check_followed(self, argument, horizon):
+        """Raise a ValueError where rows of a stratum are all censored before a horizon."""
+        for name, rows in zip(self.names, self.split(), strict=True):
+            latest = self.time[rows].max()
+            if latest < horizon and not self.is_event[rows][self.time[rows] == latest].all():
+                where = "" if name is None else f" of stratum {name!r}"
+                raise ValueError(
+                    f"{argument} must not be later than the last time{where}, {latest:g}, when "
+                    f"rows were censored; got {horizon:g}."
+                )
+
+
+def read_strata(strata, is_event, time):
+    """`Strata` of rows with these events and times."""
+    if strata is None:
+        return Strata([None], np.zeros(len(time), dtype=np.intp), is_event, time)
+    labels, member = np.unique(check_labels("strata", strata), return_inverse=True)
+    if len(member) != len(time):
+        raise ValueError(
+            f"strata must hold a label for each of the {len(time)} rows; got {len(member)}."
+        )
+    return Strata(labels.tolist(), member, is_event, time)
+
+
+def check_horizon(horizon):
+    """A positive time as a float."""
+    horizon = check_number("horizon", horizon, 0)
+    if horizon == 0:
+        raise ValueError("horizon must be above 0; got 0.")
+    return horizon
+
+
+def read_horizons(argument, horizons):
+    """Positive, increasing times as a float64 array."""
+    places = read_numbers(argument, horizons).astype(np.float64)
+    if places.ndim != 1 or len(places) == 0:
+        raise ValueError(
+            f"{argument} must be one-dimensional and not empty; got shape {places.shape}."
+        )
+    if not (places[0] > 0 and (np.diff(places) > 0).all() and np.isfinite(places[-1])):
+        raise ValueError(f"{argument} must be positive and increasing; got {show_labels(places)}.")
+    return places
 
 
 def _read_pair(event, time):

@@ -4,6 +4,7 @@ from skcal.survival._aj_calibration import AJCalibration, aj_calibration
 from skcal.survival._at_horizon import HorizonOutcomes, at_horizon
 from skcal.survival._d_calibration import DCalibration, d_calibration
 from skcal.survival._martingale_test import MartingaleTest, martingale_test
+from skcal.survival._pseudo_values import pseudo_values
 
 __all__ = [
     "AJCalibration",
@@ -14,4 +15,5 @@ __all__ = [
     "at_horizon",
     "d_calibration",
     "martingale_test",
+    "pseudo_values",
 ]

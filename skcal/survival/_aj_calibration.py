@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._censored_times import read_causes
-from skcal._input._validation import check_number, check_unit_range, show_labels
+from skcal._input._censored_times import read_causes, read_horizons
+from skcal._input._validation import check_number, check_unit_range
 from skcal._numerics.survival._censoring import find_incidence, find_mean_gap
 from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
@@ -149,11 +149,7 @@ def aj_calibration(
 
 def _read_places(times, seen):
     """Times of predictions, at which rows are still followed."""
-    places = read_numbers("times", times).astype(np.float64)
-    if places.ndim != 1 or len(places) == 0:
-        raise ValueError(f"times must be one-dimensional and not empty; got shape {places.shape}.")
-    if not (places[0] > 0 and (np.diff(places) > 0).all()):
-        raise ValueError(f"times must be positive and increasing; got {show_labels(places)}.")
+    places = read_horizons("times", times)
     if not places[-1] <= seen.max():
         raise ValueError(
             f"times must not be later than the last time, {seen.max():g}; got {places[-1]:g}."

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._censored_times import read_causes
+from skcal._input._censored_times import check_horizon, read_causes, read_strata
 from skcal._input._censoring_weights import CensoringWeights
-from skcal._input._validation import check_labels, check_number
 from skcal._numerics.survival._censoring import find_followed
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
@@ -141,29 +140,12 @@ def at_horizon(
     True
     """
     is_event, is_outcome, times = read_causes(event, time, cause, censored)
-    horizon = check_number("horizon", horizon, 0)
-    if horizon == 0:
-        raise ValueError("horizon must be above 0; got 0.")
-    if strata is None:
-        names, member = [None], np.zeros(len(times), dtype=np.intp)
-    else:
-        labels, member = np.unique(check_labels("strata", strata), return_inverse=True)
-        names = labels.tolist()
-        if len(member) != len(times):
-            raise ValueError(
-                f"strata must hold a label for each of the {len(times)} rows; got {len(member)}."
-            )
+    horizon = check_horizon(horizon)
+    strata = read_strata(strata, is_event, times)
+    strata.check_followed("horizon", horizon)
     is_over = is_event & (times <= horizon)
     weights = np.zeros(len(times))
-    for k, name in enumerate(names):
-        rows = np.flatnonzero(member == k)
-        latest = times[rows].max()
-        if latest < horizon and not is_event[rows][times[rows] == latest].all():
-            where = "" if name is None else f" of stratum {name!r}"
-            raise ValueError(
-                f"horizon must not be later than the last time{where}, {latest:g}, when rows were "
-                f"censored; got {horizon:g}."
-            )
+    for rows in strata.split():
         followed = find_followed(is_event[rows], times[rows], np.minimum(times[rows], horizon))
         is_known = is_over[rows] | (times[rows] >= horizon)
         weights[rows[is_known]] = 1 / followed[is_known]
