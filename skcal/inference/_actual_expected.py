@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skcal._input._predicted._means import read_means
+from skcal._input._predicted._means import read_sums
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._actual_expected import bound_ratio
 from skcal._tools._typing import ArrayLike
@@ -22,9 +22,9 @@ def actual_expected_ratio(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True targets, not negative.
+        True targets, whose sum is not negative.
     y_pred : array-like of shape (n_samples,)
-        Predicted means, positive.
+        Predicted means, not negative, and not all 0.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of any scale, see :ref:`weights-in-inference`. Exposures are weights of
         rates: for counts n of times t, `y_true` is n / t and `sample_weight` is t.
@@ -43,7 +43,8 @@ def actual_expected_ratio(
     Raises
     ------
     ValueError
-        If an argument is invalid, if a target is negative, or if a prediction is not positive.
+        If an argument is invalid, if the sum of the targets or a prediction is negative, or if all
+        predictions are 0.
 
     See Also
     --------
@@ -96,6 +97,5 @@ def actual_expected_ratio(
     (1.5, 0.0, 6.01)
     """
     confidence_level = check_confidence_level(confidence_level)
-    rows = read_means(y_true, y_pred, sample_weight, clusters, positive=True)
-    actual, expected = rows.sum_units(rows.targets), rows.sum_units(rows.predictions)
+    actual, expected = read_sums(y_true, y_pred, sample_weight, clusters)
     return Interval(*bound_ratio(actual, expected, confidence_level))

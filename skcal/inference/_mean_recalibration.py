@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from skcal._input._predicted._means import check_power, read_recalibrated_means
-from skcal._input._validation import check_confidence_level
+from skcal._input._predicted._means import (
+    check_power,
+    read_recalibrated_means,
+    read_recalibrated_risks,
+)
+from skcal._input._validation import check_confidence_level, check_option
 from skcal._numerics.inference._mean_recalibration import MeanRecalibrationModel
+from skcal._numerics.recalibration._mean_scaling import LOGIT
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_pvalue
@@ -25,7 +30,7 @@ class MeanRecalibration(NamedTuple):
     intercept : Interval
         Intercept that goes with the slope; 0 for a calibrated model.
     slope : Interval
-        Slope of the predictions, or of their logarithms: 1 for a calibrated model, below 1 for
+        Slope of the predictions, or of their logarithms or log odds: 1 if calibrated, below 1 for
         predictions that differ too much, above 1 where they do not differ enough.
     calibration_in_the_large : Interval
         Intercept at slope 1: above 0 for predictions that are too low as a whole.
@@ -58,6 +63,7 @@ def mean_recalibration(
     y_pred: ArrayLike,
     *,
     power: float = 0,
+    link: Literal["auto", "logit"] = "auto",
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
@@ -76,6 +82,10 @@ def mean_recalibration(
         the line; 1 for counts (Poisson), 2 for amounts above 0 (gamma), between them for amounts
         with zeros, with logarithms of means on the line. Predictions must then be positive, and
         targets not negative.
+    link : {"auto", "logit"}, default="auto"
+        "logit" is for predicted probabilities whose targets are not labels, such as
+        :func:`~skcal.survival.pseudo_values`: log odds are on the line. Targets may be any numbers,
+        `power` must be 0.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of any scale, see :ref:`weights-in-inference`. Exposures are weights of
         rates: for counts n of times t, `y_true` is n / t and `sample_weight` is t.
@@ -99,7 +109,8 @@ def mean_recalibration(
         1e100 times as large, if weights differ by more than a factor of 1e100, if all targets are
         equal with a power of 0, or all 0 with another, or, with a power above 0, if a prediction is
         below 1e-100, if a target is negative, or 0 with a power of 2, or if the targets above 0 all
-        lie at the smallest, or all at the largest prediction.
+        lie at the smallest, or all at the largest prediction. With link "logit", if a prediction is
+        not between 0 and 1, or if no intercept and slope fit best.
 
     See Also
     --------
@@ -112,7 +123,9 @@ def mean_recalibration(
     -----
     The model is :math:`g(E\,y) = a + b\, g(v)` for predictions v [1]_, with the identity g for a
     power of 0, and the logarithm otherwise. Coefficients have the least mean Tweedie deviance of
-    this power; that of calibration in the large has b = 1. With a power of 1 it is the logarithm of
+    this power; that of calibration in the large has b = 1. With link "logit" they have the least
+    mean of :math:`2 \log(1 + e^{\eta}) - 2 y \eta` for log odds :math:`\eta`, twice the log loss,
+    which is convex for all real targets. With a power of 1 it is the logarithm of
     :func:`actual_expected_ratio`. Other powers give rows other weights, but wherever the model
     holds, they estimate the same coefficients.
 
@@ -157,8 +170,14 @@ def mean_recalibration(
     True
     """
     confidence_level = check_confidence_level(confidence_level)
+    check_option("link", link, ("auto", LOGIT))
     power = check_power(power)
-    rows = read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters)
+    if link == LOGIT:
+        if power:
+            raise ValueError(f"power must be 0 with link='logit'; got {power:g}.")
+        power, rows = LOGIT, read_recalibrated_risks(y_true, y_pred, sample_weight, clusters)
+    else:
+        rows = read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters)
     model = MeanRecalibrationModel(
         rows.targets, rows.predictions, rows.list_weights(), rows.member, power
     )

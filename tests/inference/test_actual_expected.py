@@ -104,8 +104,9 @@ def test_where_nothing_is_known():
 
 def test_refusals():
     for y, p, message in (
-        ([1, -1], [1, 2], r"^y_true must not be negative; got -1\.0 at row 1"),
-        ([1, 1], [1, 0], r"^y_pred must be above 0; got 0\.0 at row 1"),
+        ([1, -2], [1, 2], r"^The sum of y_true must not be negative; got -1"),
+        ([1, 1], [1, -1], r"^y_pred must not be negative; got -1\.0 at row 1"),
+        ([1, 1], [0, 0], r"^y_pred must not be 0 in all rows"),
         ([1, 1], [1, 2, 3], "^y_true and y_pred must have the same length; got 2 and 3"),
         ([1, np.nan], [1, 2], "^y_true must hold finite numbers"),
         ([1, 1e200], [1, 2], "^y_true must be at most 1e100"),

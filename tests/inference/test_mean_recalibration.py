@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 from scipy.stats import binom, f, t
 from sklearn.metrics import mean_tweedie_deviance
 
-from skcal.inference import mean_recalibration
+from skcal._numerics.inference._mean_recalibration import has_least_loss
+from skcal.inference import cox_recalibration, mean_recalibration
 
 INF = np.inf
 Y = np.array([0.4, 2.1, 0.9, 3.5, 1.2, 6.0, 2.2, 4.4, 8.1, 3.0, 9.7, 5.2])
@@ -269,6 +271,60 @@ def test_without_a_solution():
             mean_recalibration(y, p, power=power)
     with pytest.raises(ValueError, match=r"^The weights above 0 must lie within a factor of 1e100"):
         mean_recalibration(Y, P, sample_weight=np.append(1e-200, np.ones(11)))
+
+
+def test_log_odds_of_labels(rng):
+    """The deviance is twice the log loss of cox_recalibration, and its least one is the same."""
+    p = rng.uniform(0.1, 0.9, 300)
+    y = rng.random(300) < p**2
+    found, cox = mean_recalibration(y, p, link="logit"), cox_recalibration(y, p)
+    for one, other in zip(found[:3], cox[:3], strict=True):
+        assert one.estimate == pytest.approx(other.estimate, abs=1e-7)
+        assert one.high - one.low == pytest.approx(other.high - other.low, rel=0.15)
+    assert found.test.estimate == pytest.approx(2 * cox.test.estimate, rel=1e-6)
+
+
+def test_log_odds_of_any_targets(rng):
+    """The score equations hold, and covariances are those of the jackknife in one step."""
+    p, y = rng.uniform(0.2, 0.8, 40), rng.normal(0.5, 1, 40)
+    found = mean_recalibration(y, p, link="logit")
+    X = np.column_stack([np.ones(40), logit(p)])
+    means = expit(X @ [found.intercept.estimate, found.slope.estimate])
+    np.testing.assert_allclose(X.T @ (y - means), 0, atol=1e-6)
+    parts = X[:, :, None] * X[:, None] * (means * (1 - means))[:, None, None]
+    moves = np.linalg.solve(parts.sum(axis=0) - parts, (X * (y - means)[:, None])[:, :, None])
+    errors = np.sqrt((moves[:, :, 0] ** 2).sum(axis=0))
+    ratio = [(one.high - one.low) / 2 for one in (found.intercept, found.slope)] / errors
+    assert (ratio > t.isf(0.025, 39)).all()
+    assert (ratio < t.isf(0.025, 5)).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_of_log_odds_that_exist(seed):
+    """The slope of the deviance in the long run is positive in all directions in which it bends."""
+    rng = np.random.default_rng(seed)
+    for n in (2, 3, 5, 8):
+        links, targets = rng.integers(4, size=n) / 4, rng.choice([-0.5, 0, 0.25, 1, 1.5], n)
+        weights = rng.integers(1, 4, n).astype(float)
+        # A row is 0 along these, or they change the level alone.
+        directions = [(side, 0) for side in (1, -1)]
+        directions += [(-side * link, side) for link in links for side in (1, -1)]
+        values = np.array([a + b * links for a, b in directions])
+        slopes = (np.maximum(values, 0) - targets * values) @ weights
+        assert has_least_loss(links, targets, weights) == (slopes.min() > 1e-12)
+
+
+def test_refusals_of_log_odds():
+    for y, p, options, message in (
+        ([0, 1, 1], [0.1, 0.5, 1], {}, "^y_pred must lie between 0 and 1, both excluded"),
+        ([0, 1, 1], [0.5, 0.5, 0.5], {}, "^y_pred must not be the same in all rows"),
+        ([0, 0, 1], [0.1, 0.5, 0.9], {}, "^y_true must be small and large at low and at high"),
+        ([0, 1, 1], [0.1, 0.5, 0.9], {"power": 1}, "^power must be 0 with link='logit'; got 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mean_recalibration(y, p, link="logit", **options)
+    with pytest.raises(ValueError, match=r"^link must be one of 'auto', 'logit'; got 'log'\."):
+        mean_recalibration(Y, P, link="log")
 
 
 @each_power

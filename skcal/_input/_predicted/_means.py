@@ -3,11 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logit
 
 from skcal._input._clusters import read_clusters, sort_clusters, unite_copies
 from skcal._input._groups import read_groups
 from skcal._input._predicted._response_rows import check_values, refuse_rows
 from skcal._input._validation import check_number, check_sample_weight
+from skcal._numerics.inference._mean_recalibration import has_least_loss
 
 # Squares of larger numbers might overflow.
 _LARGEST = 1e100
@@ -105,6 +107,19 @@ def read_sorted_means(y_true, y_pred, sample_weight, clusters):
     )
 
 
+def read_sums(y_true, y_pred, sample_weight, clusters):
+    """Weighted targets and predictions of rows, or their sums in clusters, for a ratio of sums."""
+    rows = read_means(y_true, y_pred, sample_weight, clusters)
+    predictions = rows.predictions
+    refuse_rows("y_pred must not be negative", predictions, predictions < 0)
+    if not predictions.any():
+        raise ValueError("y_pred must not be 0 in all rows.")
+    actual, expected = rows.sum_units(rows.targets), rows.sum_units(predictions)
+    if actual.sum() < 0:
+        raise ValueError(f"The sum of y_true must not be negative; got {actual.sum():g}.")
+    return actual, expected
+
+
 def refuse_small_weights(weights):
     """Refuse weights whose squares and cubes vanish beside those of the largest, which is 1."""
     if weights is not None and weights.min() < 1 / _LARGEST:
@@ -120,6 +135,26 @@ def check_power(power):
     if power and not 1 <= power <= 2:
         raise ValueError(f"power must be 0 or from 1 to 2; got {power:g}.")
     return power
+
+
+def read_recalibrated_risks(y_true, y_pred, sample_weight, clusters):
+    """`MeanRows` of probabilities for which intercept and slope of log odds exist."""
+    rows = read_means(y_true, y_pred, sample_weight, clusters)
+    targets, predictions, weights, _ = rows
+    refuse_small_weights(weights)
+    is_wrong = (predictions <= 0) | (predictions >= 1)
+    needed = "y_pred must lie between 0 and 1, both excluded, for link='logit'"
+    refuse_rows(needed, predictions, is_wrong)
+    links = logit(predictions)
+    if links.min() == links.max():
+        raise ValueError(f"y_pred must not be the same in all rows; got {predictions[0]:g}.")
+    if not has_least_loss(links, targets, rows.list_weights()):
+        raise ValueError(
+            "y_true must be small and large at low and at high predictions, or no slope and "
+            "intercept fit best: they are infinite, as where all rows above some prediction have "
+            "an event, and none below."
+        )
+    return rows
 
 
 def read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters):

@@ -18,7 +18,8 @@ _LARGEST_SHARE = 1 - 1e-9
 def bound_ratio(actual, expected, confidence_level):
     """Sum of `actual` over the sum of `expected`, and the ends of its interval.
 
-    Both are not negative, and are weighted sums of rows or of clusters.
+    Both are weighted sums of rows or of clusters. None that is expected is negative, and neither is
+    the sum of those that are actual.
     """
     ratio, shares = float(actual.sum()) / float(expected.sum()), expected / expected.sum()
     if ratio in (0, np.inf) or shares.max() > _LARGEST_SHARE:

@@ -8,11 +8,11 @@ without unit g, whose score is s_g and whose information is A_g, they move by (A
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import fdtrc, stdtr, stdtrit
+from scipy.special import fdtrc, logit, stdtr, stdtrit
 
 from skcal._numerics.inference._classical_tests import clip_pvalue
 from skcal._numerics.inference._effective_rows import find_degrees, find_shares
-from skcal._numerics.recalibration._mean_scaling import half_deviance
+from skcal._numerics.recalibration._mean_scaling import LOGIT, half_deviance
 from skcal._numerics.recalibration._newton import minimize_convex, solve_newton_step
 
 # Where the others hold a smaller share of the determinant of the information, a unit is needed for
@@ -75,7 +75,8 @@ class MeanRecalibrationModel:
     The deviance is the squared error (`power` 0, identity link), or one of a power from 1 to 2, at
     the log link; all are convex. Predictions are not all equal. With the log they are positive and
     the targets neither negative nor all 0, from a power of 2 on positive; below that, those above 0
-    do not all lie at the smallest or all at the largest prediction. `member` are numbers of
+    do not all lie at the smallest or all at the largest prediction. A power of LOGIT is the
+    deviance of probabilities, at their log odds, where `has_least_loss`. `member` are numbers of
     clusters, None where rows are independent.
 
     Coordinates are the level and the stretch of links that are centred and of spread 1, as
@@ -84,7 +85,11 @@ class MeanRecalibrationModel:
 
     def __init__(self, targets, predictions, weights, member, power):
         self._power, self._member, self._shares = power, member, find_shares(weights)
-        if power:
+        if power == LOGIT:
+            self._unit = self._loss_unit = 1.0
+            self._offset, self._targets = logit(predictions), targets
+            self._centre = float(self._shares @ self._offset)
+        elif power:
             links, self._unit = np.log(predictions), 1.0
             self._centre = float(self._shares @ links)
             self._offset = links - self._centre
@@ -95,7 +100,7 @@ class MeanRecalibrationModel:
             self._offset, self._targets = predictions / self._unit, targets / self._unit
             self._centre = float(self._shares @ self._offset)
             self._loss_unit = self._unit**2
-        place = self._offset - (0.0 if power else self._centre)
+        place = self._offset - (0.0 if power not in (0, LOGIT) else self._centre)
         self._spread = np.sqrt(self._shares @ place**2)
         self._columns = np.stack([np.ones(len(place)), place / self._spread])
 
@@ -120,7 +125,7 @@ class MeanRecalibrationModel:
     def _minimize(self, columns):
         """Newton's method, from the level that makes means equal."""
         start = np.zeros(len(columns))
-        if self._power:
+        if self._power not in (0, LOGIT):
             start[0] = np.log(self._shares @ self._targets / (self._shares @ np.exp(self._offset)))
 
         @np.errstate(over="ignore", invalid="ignore")  # of a step that is too long
@@ -176,6 +181,24 @@ class MeanRecalibrationModel:
         for total, values in zip(sums, (scores, parts), strict=True):
             np.add.at(total, self._member, values)
         return sums
+
+
+def has_least_loss(links, targets, weights):
+    """Whether the deviance of probabilities has a least one over all lines, and is not endless.
+
+    Along a direction of coefficients, whose values of the rows are x, it grows by the sum of
+    w (max(x, 0) - t x) in the long run. That is linear between directions in which a row is 0.
+    """
+    order = np.argsort(links, kind="stable")
+    links, targets, weights = links[order], targets[order], weights[order]
+    if not 0 < weights @ targets < weights.sum():
+        return False
+    mass, moment = np.cumsum(weights), np.cumsum(weights * links)
+    above = (moment[-1] - moment) - links * (mass[-1] - mass)
+    tilt = weights @ (targets * links) - links * (weights @ targets)
+    rise = moment[-1] - links * mass[-1]
+    rounding = _ROUNDING * np.abs(links - links.mean()).max() * mass[-1]
+    return bool(min((above - tilt).min(), (above - rise + tilt).min()) > rounding)
 
 
 def _transform(points, matrix):

@@ -6,6 +6,7 @@ least squares on the scale of the means.
 """
 
 import numpy as np
+from scipy.special import expit
 
 from skcal._numerics.recalibration._newton import (
     centre_features,
@@ -13,6 +14,9 @@ from skcal._numerics.recalibration._newton import (
     solve_free_step,
 )
 
+# In place of a power: the deviance of probabilities, with log odds as link. It is linear in the
+# targets, which may be any numbers.
+LOGIT = "logit"
 # Means lie between the inverse of this number and this number.
 _LARGEST = 1e300
 _LARGEST_LOG = np.log(_LARGEST)
@@ -34,6 +38,9 @@ def to_means(values, power):
 
 def half_deviance(values, targets, power):
     """Half the deviance of each row, up to a constant, and its slope and curvature in `values`."""
+    if power == LOGIT:
+        means = expit(values)
+        return np.logaddexp(0, values) - targets * values, means - targets, means * (1 - means)
     if power == 0:
         errors = values - targets
         return errors**2 / 2, errors, np.ones(len(targets))
