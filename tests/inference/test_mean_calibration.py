@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from skcal._numerics.inference._signed_residuals import unite_neighbours
 from skcal.inference import mean_calibration_test
 
 Y = np.array([1.0, 0.2, 3.0, 2.5, 0.0, 4.0, 2.0, 7.0])
@@ -217,3 +218,25 @@ def test_levels(kind, n, rng):
     found = [mean_calibration_test(**draw(kind, n, rng), **options) for _ in range(n_samples)]
     n_rejected = sum(one.pvalue <= 0.05 for one in found)
     assert n_rejected <= binom(n_samples, 0.05).ppf(0.999)
+
+
+def test_many_rows_are_tested_in_blocks_of_neighbours(rng):
+    """The estimate is that of all rows, and the statistic the same up to what blocks hide."""
+    p = np.round(rng.gamma(4, 1 / 4, 20_000), 4)
+    y = rng.poisson(p**1.02)
+    found = mean_calibration_test(y, p, random_state=0)
+    order = np.argsort(p, kind="stable")
+    last = np.append(np.diff(p[order]) > 0, True)
+    sums = np.append(0, np.cumsum((y - p)[order])[last])
+    assert found.estimate == pytest.approx(
+        max((sums - np.minimum.accumulate(sums)).max(), (np.maximum.accumulate(sums) - sums).max())
+        / 20_000
+    )
+    block = unite_neighbours(p[order], 1 << 13)
+    assert (np.diff(block)[~last[:-1]] == 0).all()
+    assert 5000 < block.max() < 1 << 13
+    in_blocks = np.bincount(block, (y - p)[order])
+    ends = np.append(0, np.cumsum(in_blocks))
+    low, high = np.minimum.accumulate(ends), np.maximum.accumulate(ends)
+    largest = max((ends - low).max(), (high - ends).max())
+    assert found.statistic == pytest.approx(largest / np.sqrt(np.sum(in_blocks**2)))

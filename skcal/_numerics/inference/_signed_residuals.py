@@ -96,6 +96,12 @@ class SignedResiduals:
         return np.stack([*kinds]).transpose(2, 0, 1)
 
 
+def unite_neighbours(predictions, n_blocks):
+    """Numbers of blocks of sorted rows of about equal size, which do not part equal predictions."""
+    first = np.searchsorted(predictions, predictions, side="left")
+    return np.unique(first * n_blocks // len(predictions), return_inverse=True)[1]
+
+
 def compare_sides(observed, drawn):
     """p-values of the rise and of the fall: the larger one of those of both kinds of draws."""
     exceeding = np.count_nonzero(drawn >= observed * (1 - _ROUNDING), axis=0)
