@@ -4,7 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._validation import check_integer, check_labels, check_number, show_labels
+from skcal._input._validation import (
+    check_integer,
+    check_labels,
+    check_number,
+    check_unit_range,
+    show_labels,
+)
+from skcal._numerics.survival._pseudo_values import find_pseudo_values
 from skcal._tools._arrays import read_numbers
 from skcal._tools._warnings import warn
 
@@ -56,6 +63,10 @@ def read_causes(event, time, cause, censored):
     return is_event, is_kind, time
 
 
+# What single precision may change of a mean.
+_ROUNDING = 1e-6
+
+
 class Strata(NamedTuple):
     """Parts of the rows in which censoring is alike: names, None for all, and numbers of rows."""
 
@@ -67,6 +78,15 @@ class Strata(NamedTuple):
     def split(self):
         """Numbers of the rows of each stratum."""
         return [np.flatnonzero(self.member == k) for k in range(len(self.names))]
+
+    def find_pseudo_values(self, is_kind, horizons):
+        """Pseudo-values of all rows, each from those of its stratum, (n_rows, n_horizons)."""
+        values = np.empty((len(self.time), len(horizons)))
+        for rows in self.split():
+            values[rows] = find_pseudo_values(
+                self.is_event[rows], is_kind[rows], self.time[rows], horizons
+            )
+        return values
 
     def check_followed(self, argument, horizon):
         """Raise a ValueError where rows of a stratum are all censored before a horizon."""
@@ -110,6 +130,56 @@ def read_horizons(argument, horizons):
     if not (places[0] > 0 and (np.diff(places) > 0).all() and np.isfinite(places[-1])):
         raise ValueError(f"{argument} must be positive and increasing; got {show_labels(places)}.")
     return places
+
+
+def read_risks(risk, survival, cause, shape):
+    """Predicted risks at each time, (n_rows, n_times), whichever of two arguments holds them."""
+    if (risk is None) == (survival is None):
+        given = "neither" if risk is None else "both"
+        raise ValueError(f"Give either risk or survival; got {given}.")
+    if survival is None:
+        risks = _read_curves("risk", risk, shape)
+        first, last = risks.mean(axis=0)[[0, -1]]
+        if last < first - _ROUNDING:
+            raise ValueError(
+                "risk must be the probability of the event up to each time, which cannot fall; got "
+                f"a mean of {first:.3g} at the first time and of {last:.3g} at the last. Give "
+                "survival probabilities as survival."
+            )
+        return risks
+    if cause is not None:
+        raise ValueError(
+            "survival is for one kind of event; with cause give risk, the probability of that kind."
+        )
+    surviving = _read_curves("survival", survival, shape)
+    first, last = surviving.mean(axis=0)[[0, -1]]
+    if last > first + _ROUNDING:
+        raise ValueError(
+            "survival must be the probability of no event up to each time, which cannot rise; got "
+            f"a mean of {first:.3g} at the first time and of {last:.3g} at the last. Give "
+            "probabilities of the event as risk."
+        )
+    return 1 - surviving
+
+
+def read_predicted_risks(event, time, risk, times, *, survival, cause, censored, strata):
+    """Horizons, and pseudo-values and predicted risks of all rows up to each of them."""
+    is_event, is_kind, seen = read_causes(event, time, cause, censored)
+    horizons = read_horizons("times", times)
+    strata = read_strata(strata, is_event, seen)
+    strata.check_followed("times", horizons[-1])
+    risks = read_risks(risk, survival, cause, (len(seen), len(horizons)))
+    return horizons, strata.find_pseudo_values(is_kind, horizons), risks
+
+
+def _read_curves(name, given, shape):
+    values = read_numbers(name, given)
+    if values.shape != shape:
+        raise ValueError(
+            f"{name} must have shape {shape}, a row for each of `time` and a column for each of "
+            f"`times`; got shape {values.shape}."
+        )
+    return check_unit_range(name, values).astype(np.float64)
 
 
 def _read_pair(event, time):

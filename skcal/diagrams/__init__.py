@@ -13,11 +13,13 @@ from skcal.diagrams._reliability import ReliabilityDisplay
 from skcal.diagrams._reliability_curve import ReliabilityCurve
 from skcal.diagrams._risk_coverage import RiskCoverageDisplay
 from skcal.diagrams._sharpness_curve import SharpnessCurve
+from skcal.diagrams._survival_reliability import HorizonCurve, SurvivalReliabilityDisplay
 
 __all__ = [
     "CalibrationSharpnessDisplay",
     "DecisionCurveDisplay",
     "GroupAuditDisplay",
+    "HorizonCurve",
     "IntervalCoverageDisplay",
     "MeanReliabilityCurve",
     "MeanReliabilityDisplay",
@@ -29,4 +31,5 @@ __all__ = [
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
     "SharpnessCurve",
+    "SurvivalReliabilityDisplay",
 ]

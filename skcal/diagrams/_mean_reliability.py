@@ -287,13 +287,13 @@ class MeanReliabilityDisplay(ShownInNotebooks):
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         check_option("kind", kind, _KINDS)
         if bandwidth != "auto":
-            bandwidth = _check_bandwidth(bandwidth)
+            bandwidth = check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
         curves = []
         models = name_models(y_pred, name, "y_pred", "Regressor")
         for predictions in models.values():
             rows = read_means(y_true, predictions, sample_weight, clusters)
-            curves.append(_make_curve(rows, kind, bandwidth, level))
+            curves.append(make_curve(rows, kind, bandwidth, level))
         names = list(models)
         display = cls(
             curves=curves,
@@ -408,14 +408,14 @@ class MeanReliabilityDisplay(ShownInNotebooks):
         return axes.fill_between(places, *band, **look)
 
 
-def _check_bandwidth(bandwidth):
+def check_bandwidth(bandwidth):
     bandwidth = check_number("bandwidth", bandwidth, 0.02)
     if bandwidth > 1:
         raise ValueError(f"bandwidth must be at most 1, all rows; got {bandwidth:g}.")
     return bandwidth
 
 
-def _make_curve(rows, kind, bandwidth, level):
+def make_curve(rows, kind, bandwidth, level):
     n_rows = len(rows.targets)
     if rows.weights is not None:
         n_rows = float(count_effectively(np.zeros(n_rows, dtype=np.intp), rows.weights, 1)[0])

@@ -5,15 +5,23 @@ from skcal.survival._at_horizon import HorizonOutcomes, at_horizon
 from skcal.survival._d_calibration import DCalibration, d_calibration
 from skcal.survival._martingale_test import MartingaleTest, martingale_test
 from skcal.survival._pseudo_values import pseudo_values
+from skcal.survival._survival_calibration import (
+    HorizonCalibration,
+    SurvivalCalibration,
+    survival_calibration,
+)
 
 __all__ = [
     "AJCalibration",
     "DCalibration",
+    "HorizonCalibration",
     "HorizonOutcomes",
     "MartingaleTest",
+    "SurvivalCalibration",
     "aj_calibration",
     "at_horizon",
     "d_calibration",
     "martingale_test",
     "pseudo_values",
+    "survival_calibration",
 ]

@@ -6,15 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._censored_times import read_causes, read_horizons
-from skcal._input._validation import check_number, check_unit_range
+from skcal._input._censored_times import read_causes, read_horizons, read_risks
+from skcal._input._validation import check_number
 from skcal._numerics.survival._censoring import find_incidence, find_mean_gap
-from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-
-# What single precision may change of a mean.
-_ROUNDING = 1e-6
 
 
 @as_record
@@ -140,7 +136,7 @@ def aj_calibration(
     """
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
     places = _read_places(times, seen)
-    predicted = _read_mean_risk(risk, survival, cause, (len(seen), len(places)))
+    predicted = read_risks(risk, survival, cause, (len(seen), len(places))).mean(axis=0)
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
     observed = find_incidence(is_event, is_kind, seen, places)
     value = find_mean_gap(places, predicted - observed, norm)
@@ -155,41 +151,3 @@ def _read_places(times, seen):
             f"times must not be later than the last time, {seen.max():g}; got {places[-1]:g}."
         )
     return places
-
-
-def _read_mean_risk(risk, survival, cause, shape):
-    """Mean of the predicted risks at each time, whichever of the two arguments holds them."""
-    if (risk is None) == (survival is None):
-        given = "neither" if risk is None else "both"
-        raise ValueError(f"Give either risk or survival; got {given}.")
-    if survival is None:
-        predicted = _read_curves("risk", risk, shape).mean(axis=0)
-        if predicted[-1] < predicted[0] - _ROUNDING:
-            raise ValueError(
-                "risk must be the probability of the event up to each time, which cannot fall; got "
-                f"a mean of {predicted[0]:.3g} at the first time and of {predicted[-1]:.3g} at the "
-                "last. Give survival probabilities as survival."
-            )
-        return predicted
-    if cause is not None:
-        raise ValueError(
-            "survival is for one kind of event; with cause give risk, the probability of that kind."
-        )
-    surviving = _read_curves("survival", survival, shape).mean(axis=0)
-    if surviving[-1] > surviving[0] + _ROUNDING:
-        raise ValueError(
-            "survival must be the probability of no event up to each time, which cannot rise; got "
-            f"a mean of {surviving[0]:.3g} at the first time and of {surviving[-1]:.3g} at the "
-            "last. Give probabilities of the event as risk."
-        )
-    return 1 - surviving
-
-
-def _read_curves(name, given, shape):
-    values = read_numbers(name, given)
-    if values.shape != shape:
-        raise ValueError(
-            f"{name} must have shape {shape}, a row for each of `time` and a column for each of "
-            f"`times`; got shape {values.shape}."
-        )
-    return check_unit_range(name, values).astype(np.float64)

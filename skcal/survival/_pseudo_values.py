@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from skcal._input._censored_times import check_horizon, read_causes, read_horizons, read_strata
-from skcal._numerics.survival._pseudo_values import find_pseudo_values
 from skcal._tools._typing import ArrayLike
 
 
@@ -120,7 +119,5 @@ def pseudo_values(
     horizons = np.array([check_horizon(horizon)]) if is_one else read_horizons("horizon", horizon)
     strata = read_strata(strata, is_event, seen)
     strata.check_followed("horizon", horizons[-1])
-    values = np.empty((len(seen), len(horizons)))
-    for rows in strata.split():
-        values[rows] = find_pseudo_values(is_event[rows], is_kind[rows], seen[rows], horizons)
+    values = strata.find_pseudo_values(is_kind, horizons)
     return values[:, 0] if is_one else values

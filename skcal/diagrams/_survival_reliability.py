@@ -1,0 +1,302 @@
+"""Reliability diagrams of predicted risks up to several horizons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from skcal._input._censored_times import read_predicted_risks
+from skcal._input._predicted._means import read_means
+from skcal._input._validation import check_confidence_level
+from skcal._numerics.inference._actual_expected import bound_ratio
+from skcal._tools._show_record import as_record
+from skcal._tools._typing import ArrayLike
+from skcal.diagrams._figure import open_figure
+from skcal.diagrams._mean_reliability import (
+    MeanReliabilityCurve,
+    MeanReliabilityDisplay,
+    check_bandwidth,
+    make_curve,
+)
+from skcal.diagrams._notebook import ShownInNotebooks
+from skcal.diagrams._response import check_plot_options
+from skcal.diagrams._style import check_look, merge_style
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_QUANTITIES = "Predicted risk", "Observed risk"
+
+
+@as_record
+class HorizonCurve(NamedTuple):
+    """One horizon of a :class:`SurvivalReliabilityDisplay`.
+
+    Attributes
+    ----------
+    horizon : float
+        Risks are those of the event up to this time.
+    curve : MeanReliabilityCurve
+        Observed against predicted risk; its targets are pseudo-values.
+    expected : float
+        Mean of the predicted risks.
+    observed : tuple of three float
+        Kaplan-Meier or Aalen-Johansen estimate of the risk, and the ends of its interval.
+    ratio : tuple of three float
+        Observed over expected, and the ends of its interval.
+    """
+
+    horizon: float
+    curve: MeanReliabilityCurve
+    expected: float
+    observed: tuple[float, float, float]
+    ratio: tuple[float, float, float]
+
+
+class SurvivalReliabilityDisplay(ShownInNotebooks):
+    r"""Reliability diagrams of predicted risks, one for each horizon, and mean risks over time.
+
+    Rows may be censored. A curve above the diagonal says that risks there are too low.
+
+    It is recommended to use :meth:`from_predictions` to create a display. All parameters are stored
+    as attributes, unchanged.
+
+    Parameters
+    ----------
+    curves : list of HorizonCurve
+        One for each horizon, in ascending order.
+    confidence_level : float, default=None
+        Level of bands and intervals, for the legend.
+
+    Attributes
+    ----------
+    panels_ : list of MeanReliabilityDisplay
+        The diagrams of single horizons, drawn.
+    observed_ : matplotlib Artist
+        Intervals of the observed risk over time; None with one horizon.
+    expected_ : matplotlib Artist
+        Mean predicted risk over time; None with one horizon.
+    axes_ : ndarray of matplotlib Axes
+        Axes of the horizons and, if there are several, of time.
+    figure_ : matplotlib Figure
+        Figure with the diagrams.
+
+    See Also
+    --------
+    skcal.survival.survival_calibration : The same in numbers, with tests.
+    MeanReliabilityDisplay : The diagram of one horizon; it takes pseudo-values.
+
+    Notes
+    -----
+    The targets are :func:`~skcal.survival.pseudo_values`. Curves and bands are those of
+    :class:`MeanReliabilityDisplay`, which take the variance from the rows, so that they count
+    what is lost by censoring. Intervals over time are those of
+    :func:`~skcal.inference.actual_expected_ratio`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.diagrams import SurvivalReliabilityDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> rate = rng.uniform(0.05, 0.5, size=1000)
+    >>> time, end = rng.exponential(1 / rate) ** 0.7, rng.exponential(5, size=1000)
+    >>> event, seen, times = time <= end, np.minimum(time, end), [1, 2, 3]
+    >>> risk = 1 - np.exp(-rate[:, None] * times)
+    >>> display = SurvivalReliabilityDisplay.from_predictions(event, seen, risk, times=times)
+    >>> [round(curve.ratio[0], 1) for curve in display.curves]
+    [1.0, 1.2, 1.2]
+    """
+
+    panels_: list[MeanReliabilityDisplay]
+    observed_: Artist | None
+    expected_: Artist | None
+    axes_: np.ndarray
+    figure_: Figure
+
+    def __init__(
+        self, *, curves: list[HorizonCurve], confidence_level: float | None = None
+    ) -> None:
+        self.curves = curves
+        self.confidence_level = confidence_level
+
+    @classmethod
+    def from_predictions(
+        cls,
+        event: ArrayLike,
+        time: ArrayLike,
+        risk: ArrayLike | None = None,
+        *,
+        times: ArrayLike,
+        survival: ArrayLike | None = None,
+        cause: int | None = None,
+        censored: int | None = None,
+        strata: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+        bandwidth: float | str = "auto",
+        confidence_level: float = 0.95,
+        ax: Axes | np.ndarray | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        r"""Draw the diagrams of given risks.
+
+        Parameters
+        ----------
+        event : array-like of shape (n_samples,)
+            1 or True if `time` is the time of the event, 0 or False if the row was censored then.
+            With `cause` the kind of the event, a positive integer, or `censored`.
+        time : array-like of shape (n_samples,)
+            Times until the event, or until a row was censored, not negative.
+        risk : array-like of shape (n_samples, n_times), default=None
+            Predicted probabilities of the event up to each of the times, whose mean does not fall.
+        times : array-like of shape (n_times,)
+            The horizons: positive, increasing, and not later than the last time, or that of a
+            stratum, unless the last rows had an event.
+        survival : array-like of shape (n_samples, n_times), default=None
+            In place of `risk`, predicted probabilities to have no event up to each of the times,
+            whose mean does not rise. There is one kind of event.
+        cause : int, default=None
+            Kind of event whose risk is predicted, where an event of another kind makes it
+            impossible. None says that there is one kind.
+        censored : int, default=None
+            Code of censored rows, used with `cause`, see :func:`skcal.survival.at_horizon`.
+        strata : array-like of shape (n_samples,), default=None
+            Labels of parts of the rows in which censoring is alike; by default it is alike in all.
+        clusters : array-like of shape (n_samples,), default=None
+            Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+            depend on each other in any way, see :ref:`clusters`. None means independent rows.
+        bandwidth : float or "auto", default="auto"
+            Bandwidth of the curves, as a share of all rows in [0.02, 1].
+        confidence_level : float, default=0.95
+            Level of bands and intervals, in (0, 1).
+        ax : matplotlib axes or array of them, default=None
+            Axes to draw on: one for each horizon and, if there are several, one for time. None
+            creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`.
+
+        Returns
+        -------
+        SurvivalReliabilityDisplay
+            The display, drawn.
+        """
+        check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
+        width = bandwidth if bandwidth == "auto" else check_bandwidth(bandwidth)
+        level = check_confidence_level(confidence_level)
+        horizons, values, risks = read_predicted_risks(
+            event,
+            time,
+            risk,
+            times,
+            survival=survival,
+            cause=cause,
+            censored=censored,
+            strata=strata,
+        )
+        curves = [
+            _make_horizon(horizon, read_means(target, predicted, None, clusters), width, level)
+            for horizon, target, predicted in zip(horizons, values.T, risks.T, strict=True)
+        ]
+        return cls(curves=curves, confidence_level=level).plot(ax, **plot_kwargs)
+
+    def plot(
+        self,
+        ax: Axes | np.ndarray | None = None,
+        *,
+        curve_kwargs: dict[str, Any] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
+        ref_line_kwargs: dict[str, Any] | None = None,
+        despine: bool = False,
+    ) -> Self:
+        """Draw the diagrams.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or array of them, default=None
+            Axes to draw on: one for each horizon and, if there are several, one for time. None
+            creates a new figure and axes.
+        curve_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the curves.
+        band_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `fill_between` for the bands, or `vlines` for the
+            intervals of single predictions.
+        ref_line_kwargs : dict, default=None
+            Keyword arguments of matplotlib's `plot` for the diagonals.
+        despine : bool, default=False
+            Whether to remove the top and right spines.
+
+        Returns
+        -------
+        self : object
+            The display itself.
+        """
+        styles = {
+            "curve_kwargs": curve_kwargs,
+            "band_kwargs": band_kwargs,
+            "ref_line_kwargs": ref_line_kwargs,
+            "despine": despine,
+        }
+        check_look(**styles)
+        n_horizons = len(self.curves)
+        n_panels = n_horizons + (n_horizons > 1)
+        with open_figure(ax, n_panels, panels=n_panels > 1, square=n_panels == 1) as axes:
+            self.panels_ = []
+            for one, found in zip(axes[:n_horizons], self.curves, strict=True):
+                panel = MeanReliabilityDisplay(
+                    curves=[found.curve], confidence_level=self.confidence_level
+                )
+                self.panels_.append(panel.plot(one, scale="linear", **styles))
+                one.get_legend().remove()
+                one.set(xlabel=_QUANTITIES[0], ylabel=_QUANTITIES[1], title=_title(found))
+            self.observed_ = self.expected_ = None
+            if n_horizons > 1:
+                self._draw_time(axes[-1], curve_kwargs, despine)
+            self.axes_, self.figure_ = axes, axes[0].figure
+        return self
+
+    def _draw_time(self, ax, style, despine):
+        """Mean risks: intervals of the observed ones beside the line of the predicted ones."""
+        from matplotlib.lines import Line2D
+
+        places = [found.horizon for found in self.curves]
+        risks, low, high = np.array([found.observed for found in self.curves]).T
+        level = "" if self.confidence_level is None else f", {100 * self.confidence_level:g} %"
+        color = ax.spines["bottom"].get_edgecolor()
+        self.observed_ = ax.errorbar(
+            places,
+            risks,
+            [risks - low, high - risks],
+            fmt="o",
+            color=color,
+            markersize=4,
+            linewidth=1.2,
+            label=f"observed{level}",
+        )
+        expected = [found.expected for found in self.curves]
+        default = {"color": self.panels_[0].lines_[0].get_color(), "label": "predicted"}
+        (self.expected_,) = ax.plot(
+            [0.0, *places], [0.0, *expected], **merge_style(default, style, Line2D)
+        )
+        ax.set(xlabel="Time", ylabel="Mean risk", xlim=(0, None), ylim=(0, None), title="Over time")
+        ax.legend(fontsize="small", frameon=False)
+        if despine:
+            ax.spines[["top", "right"]].set_visible(False)
+
+
+def _make_horizon(horizon, rows, bandwidth, level):
+    curve = make_curve(rows, "auto", bandwidth, level)
+    places, low, high = curve.band
+    curve = curve._replace(band=(places, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)))
+    actual, expected = rows.sum_units(rows.targets), rows.sum_units(rows.predictions)
+    counts = rows.sum_units(np.ones(len(rows.targets)))
+    risk, low, high = bound_ratio(actual, counts, level)
+    ratio = bound_ratio(actual, expected, level) if expected.any() else (np.nan, 0.0, np.inf)
+    observed = risk, low, min(high, 1.0)
+    return HorizonCurve(float(horizon), curve, float(rows.predictions.mean()), observed, ratio)
+
+
+def _title(found):
+    ratio, low, high = found.ratio
+    return f"Up to {found.horizon:g}: O/E = {ratio:.2f} ({low:.2f} to {high:.2f})"

@@ -1,0 +1,332 @@
+"""Are predicted risks calibrated at several horizons?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from skcal._input._censored_times import read_predicted_risks
+from skcal._input._predicted._means import read_means
+from skcal._input._reduction import Predictions
+from skcal._input._validation import check_confidence_level, check_rng
+from skcal._numerics.survival._pseudo_values import average_over_time
+from skcal._sources._bound_measure import bind_measure
+from skcal._sources._cross_fit import N_PAIRS, cross_fit_source
+from skcal._sources._resamples import Units
+from skcal._sources._row_source import RowSource
+from skcal._tools._show_record import as_record
+from skcal._tools._typing import ArrayLike, RandomState
+from skcal._tools._words import show_percentages, show_pvalue
+from skcal.inference import (
+    Interval,
+    TestResult,
+    actual_expected_ratio,
+    mean_calibration_test,
+    mean_recalibration,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# An interval of what the rows do not tell.
+_UNKNOWN = Interval(np.nan, -np.inf, np.inf)
+# How likely chance alone may be where a sentence says that risks are wrong.
+_ALPHA = 0.05
+
+
+@as_record
+class HorizonCalibration(NamedTuple):
+    """Calibration of predicted risks up to one horizon.
+
+    ``print`` shows it as a sentence.
+
+    Attributes
+    ----------
+    horizon : float
+        The risks are those of the event up to this time.
+    expected : float
+        Mean of the predicted risks.
+    observed : Interval
+        Risk of the event: the Kaplan-Meier or Aalen-Johansen estimate, pooled over strata.
+    ratio : Interval
+        Observed over expected: 1 for risks that are right as a whole, above 1 if they are too low.
+    calibration_in_the_large : Interval
+        What must be added to the log odds of the risks so that they are right as a whole.
+    slope : Interval
+        Slope of the log odds: 1 for calibrated risks, below 1 for those that are too extreme.
+    smooth_ece : Interval
+        SmoothECE, with the interval of its population value.
+    test : TestResult
+        Test of calibration at this horizon.
+    pvalue : float
+        Its p-value after Holm's correction for all horizons.
+    """
+
+    horizon: float
+    expected: float
+    observed: Interval
+    ratio: Interval
+    calibration_in_the_large: Interval
+    slope: Interval
+    smooth_ece: Interval
+    test: TestResult
+    pvalue: float
+
+    def __str__(self) -> str:
+        observed, expected = show_percentages(self.observed.estimate, self.expected)
+        return (
+            f"Up to {self.horizon:g}, {observed} have the event and {expected} were expected: "
+            f"{_judge(self)} ({show_pvalue(self.pvalue)})."
+        )
+
+
+def _judge(found):
+    ratio, slope = found.ratio, found.slope
+    if found.pvalue > _ALPHA:
+        return "no more than chance"
+    if ratio.estimate == 0:
+        return "risks are too high"
+    (error,) = show_percentages(abs(1 - 1 / ratio.estimate))
+    if ratio.low > 1:
+        return f"risks are {error} too low"
+    if ratio.high < 1:
+        return f"risks are {error} too high"
+    if slope.high < 1:
+        return "right on the whole, but too extreme"
+    if slope.low > 1:
+        return "right on the whole, but not extreme enough"
+    return "right on the whole, but wrong for some"
+
+
+@as_record
+class SurvivalCalibration(NamedTuple):
+    """Result of `survival_calibration`: what each horizon tells, and all of them.
+
+    ``print`` shows it as sentences.
+
+    Attributes
+    ----------
+    horizons : list of HorizonCalibration
+        One for each of the times.
+    pvalue : float
+        p-value of the hypothesis that risks are calibrated at all of them.
+    ratio_over_time : Interval
+        Observed over expected time without being free of the event, up to the last horizon: the
+        ratio of the areas under the curves of observed and of mean predicted risks.
+    """
+
+    horizons: list[HorizonCalibration]
+    pvalue: float
+    ratio_over_time: Interval
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.horizons))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with a row for each horizon.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by the horizon, with the columns ``expected``, ``observed``, ``ratio``,
+            ``calibration_in_the_large``, ``slope`` and ``smooth_ece``, the ends of their intervals,
+            such as ``ratio_low`` and ``ratio_high``, and the p-values ``test`` and ``pvalue``.
+        """
+        import pandas as pd
+
+        rows = []
+        for found in self.horizons:
+            row = {}
+            for name, value in found._asdict().items():
+                if isinstance(value, Interval):
+                    row |= {name: value.estimate, f"{name}_low": value.low}
+                    row[f"{name}_high"] = value.high
+                else:
+                    row[name] = value.pvalue if isinstance(value, TestResult) else value
+            rows.append(row)
+        return pd.DataFrame(rows).set_index("horizon")
+
+
+def survival_calibration(
+    event: ArrayLike,
+    time: ArrayLike,
+    risk: ArrayLike | None = None,
+    *,
+    times: ArrayLike,
+    survival: ArrayLike | None = None,
+    cause: int | None = None,
+    censored: int | None = None,
+    strata: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    random_state: RandomState = None,
+) -> SurvivalCalibration:
+    r"""Calibration of predicted risks at several horizons, with intervals that count the censoring.
+
+    Parameters
+    ----------
+    event : array-like of shape (n_samples,)
+        1 or True if `time` is the time of the event, 0 or False if the row was censored then. With
+        `cause` the kind of the event, a positive integer, or `censored`.
+    time : array-like of shape (n_samples,)
+        Times until the event, or until a row was censored, not negative.
+    risk : array-like of shape (n_samples, n_times), default=None
+        Predicted probabilities of the event up to each of the times, whose mean does not fall.
+    times : array-like of shape (n_times,)
+        The horizons: positive, increasing, and not later than the last time, or that of a stratum,
+        unless the last rows had an event.
+    survival : array-like of shape (n_samples, n_times), default=None
+        In place of `risk`, predicted probabilities to have no event up to each of the times, whose
+        mean does not rise: :math:`S(t \mid x_i) = 1 - F(t \mid x_i)`. There is one kind of event.
+    cause : int, default=None
+        Kind of event whose risk is predicted, where an event of another kind makes it impossible.
+        None says that there is one kind.
+    censored : int, default=None
+        Code of censored rows, used with `cause`, see :func:`at_horizon`.
+    strata : array-like of shape (n_samples,), default=None
+        Labels of parts of the rows in which censoring is alike; by default it is alike in all.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
+    confidence_level : float, default=0.95
+        Level of each interval, in (0, 1).
+    n_resamples : int, default=999
+        Number of draws of each test.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws, and of the halves behind the interval of the SmoothECE.
+
+    Returns
+    -------
+    SurvivalCalibration
+        Named tuple of ``horizons``, a list of :class:`HorizonCalibration`, ``pvalue`` and
+        ``ratio_over_time``, with ``to_frame()``; printed as a sentence for each horizon.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, or if the last rows of a stratum are censored before a horizon.
+
+    Warns
+    -----
+    UserWarning
+        If no event is of the kind `cause`, or if there are fewer than 10 clusters.
+
+    See Also
+    --------
+    pseudo_values : The targets, for all other functions of predicted means.
+    skcal.diagrams.SurvivalReliabilityDisplay : The same as a picture.
+    aj_calibration : The distance of mean risks over time.
+    d_calibration : A test of the whole distribution of times, without a horizon.
+
+    Notes
+    -----
+    Outcomes at each horizon are :func:`pseudo_values` :math:`\theta_i`, whose mean is the
+    Aalen-Johansen estimate. With predicted risks :math:`p_i`, ``ratio`` is that of
+    :func:`~skcal.inference.actual_expected_ratio`, :math:`\sum_i \theta_i / \sum_i p_i`;
+    ``calibration_in_the_large`` and ``slope`` are those of
+    :func:`~skcal.inference.mean_recalibration` at the log odds, and ``test`` is
+    :func:`~skcal.inference.mean_calibration_test`. ``smooth_ece`` is the SmoothECE of the residuals
+    :math:`\theta_i - p_i`, with the interval of :func:`~skcal.inference.confidence_interval`. All
+    take the variance from the rows, whatever part of it is due to censoring.
+
+    The intercept and slope do not exist where a risk is 0 or 1, where all risks are equal, or where
+    events and risks are parted; they are then NaN, from :math:`-\infty` to :math:`\infty`.
+
+    ``pvalue`` of a horizon is Holm's [1]_, so that the probability that any calibrated horizon is
+    below .05 is at most 5 %; that of all is the smallest of them. The areas of ``ratio_over_time``
+    are those of the trapezoidal rule on `times` and 0, where nobody has had the event.
+
+    Intervals at 95 % covered in 94 to 97 % of 400 samples of 300 rows with exponential times, of
+    which 20, 50 or 75 % were censored before the horizon: ratio, intercept and slope, also of risks
+    whose log odds were 1.5 times as large as they should be. Those of the SmoothECE covered in 95
+    to 99.5 %. Tests at 5 % rejected 3 to 6 %. Weights of :func:`at_horizon`, treated as known, gave
+    intervals of the ratio that were a third longer with 75 % censored.
+
+    References
+    ----------
+    .. [1] S. Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian
+       Journal of Statistics 6.
+
+    Examples
+    --------
+    Hazards that rise are predicted as constant ones:
+
+    >>> import numpy as np
+    >>> from skcal.survival import survival_calibration
+    >>> rng = np.random.default_rng(0)
+    >>> rate = rng.uniform(0.05, 0.5, size=2000)
+    >>> time, end = rng.exponential(1 / rate) ** 0.7, rng.exponential(5, size=2000)
+    >>> event, seen, times = time <= end, np.minimum(time, end), [1, 2, 3]
+    >>> risk = 1 - np.exp(-rate[:, None] * times)
+    >>> found = survival_calibration(event, seen, risk, times=times, random_state=0)
+    >>> print(found)
+    """
+    confidence_level, rng = check_confidence_level(confidence_level), check_rng(random_state)
+    horizons, values, risks = read_predicted_risks(
+        event, time, risk, times, survival=survival, cause=cause, censored=censored, strata=strata
+    )
+    options = {"clusters": clusters, "confidence_level": confidence_level}
+    found = [
+        _describe(horizon, target, predicted, options, n_resamples, rng)
+        for horizon, target, predicted in zip(horizons, values.T, risks.T, strict=True)
+    ]
+    pvalues = _correct([one.test.pvalue for one in found])
+    found = [one._replace(pvalue=float(p)) for one, p in zip(found, pvalues, strict=True)]
+    over_time = (average_over_time(curves, horizons) for curves in (values, risks))
+    return SurvivalCalibration(found, float(pvalues.min()), _compare(*over_time, options))
+
+
+def _describe(horizon, target, predicted, options, n_resamples, rng):
+    """What one horizon tells, its p-value not yet corrected for the others."""
+    ones = np.ones(len(target))
+    risk = _compare(target, ones, options)
+    seed = int(rng.integers(1 << 31))
+    clusters = options["clusters"]
+    test = mean_calibration_test(
+        target, predicted, clusters=clusters, n_resamples=n_resamples, random_state=seed
+    )
+    try:
+        scaled = mean_recalibration(target, predicted, link="logit", **options)
+        coefficients = scaled.calibration_in_the_large, scaled.slope
+    except ValueError:  # they do not exist
+        coefficients = _UNKNOWN, _UNKNOWN
+    return HorizonCalibration(
+        float(horizon),
+        float(predicted.mean()),
+        risk._replace(high=min(risk.high, 1.0)),
+        _compare(target, predicted, options),
+        *coefficients,
+        _bound_smooth_ece(target, predicted, options, rng),
+        test,
+        test.pvalue,
+    )
+
+
+def _compare(target, predicted, options):
+    """Ratio of sums; none where nothing was expected."""
+    return actual_expected_ratio(target, predicted, **options) if predicted.any() else _UNKNOWN
+
+
+def _bound_smooth_ece(target, predicted, options, rng):
+    rows = read_means(target, predicted, None, options["clusters"])
+    units = Units(len(target), rows.member)
+    source = RowSource(
+        bind_measure("measure", "smooth_ece", {}, reduction="auto"),
+        Predictions(predicted, target, None),
+        True,
+        units,
+    )
+    ends = cross_fit_source(source, options["confidence_level"], N_PAIRS, rng)
+    return Interval(source.estimate, *ends)
+
+
+def _correct(pvalues):
+    """p-values that hold at once, by Holm's procedure."""
+    pvalues = np.array(pvalues)
+    order = np.argsort(pvalues, kind="stable")
+    corrected = np.empty(len(pvalues))
+    raised = pvalues[order] * np.arange(len(pvalues), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(raised), 1.0)
+    return corrected
