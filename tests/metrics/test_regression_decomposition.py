@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import expectile, poisson
 from sklearn.isotonic import IsotonicRegression
-from sklearn.metrics import mean_tweedie_deviance
+from sklearn.metrics import mean_poisson_deviance, mean_tweedie_deviance
 
 from skcal.metrics import (
     corp_decomposition,
@@ -21,6 +21,18 @@ from skcal.metrics import (
 FUNCTIONALS = [("mean", 0.5), ("quantile", 0.3), ("expectile", 0.8)]
 every_functional = pytest.mark.parametrize(("functional", "level"), FUNCTIONALS)
 
+# Targets, and quantiles of level 0.1 by gpava of R's isotone, in test_gpava_simple of
+# model-diagnostics 1.5 (test_isotonic.py): values and how often each comes.
+ISOTONE = """
+    -3.444949308 -2.854784791 -3.071818855 -1.164616209 -3.947223934 -2.644162705 -2.609553073
+    -0.270605801 -3.208354459 -2.012322283 -1.059124491 -2.199654113 -1.906487545 -2.681030502
+    -1.553997732 -3.489485619 -1.672190775 -2.863511214 -0.491263988 0.169577379"""
+ISOTONE = np.array(ISOTONE.split(), float)
+ISOTONE_TENTHS = [
+    [-3.947223934, -3.208354459, -2.863511214, -0.491263988, 0.169577379],
+    [5, 11, 2, 1, 1],
+]
+
 
 def test_values_of_reliabilitydiag():
     """From R's reliabilitydiag, in the tests of model-diagnostics 1.4 (test_scoring.py)."""
@@ -28,6 +40,8 @@ def test_values_of_reliabilitydiag():
     parts = corp_regression_decomposition(y, z)
     np.testing.assert_allclose(parts, [0.2266667, 0.1016667, 0.125, 0.25], atol=5e-8)
     np.testing.assert_allclose(parts, corp_decomposition(y, z), atol=1e-15)
+    published = [0.6986228, 0.3237327, 0.3182571, 0.6931472]
+    np.testing.assert_allclose(corp_decomposition(y, z, loss="log"), published, atol=5e-8)
     # The example of its docstring.
     parts = corp_regression_decomposition([0, 0, 1, 1], [-1, 1, 1, 2])
     np.testing.assert_allclose(parts, [0.75, 0.625, 0.125, 0.25])
@@ -60,6 +74,69 @@ def test_values_of_model_diagnostics(functional, level, published):
     y, options = [8, 4, 8, 2, 2, 0, 8], {"functional": functional, "level": level}
     curve = corp_regression_curve(y, range(7), **options)
     np.testing.assert_allclose(curve.y_recalibrated, published, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "published"),
+    [
+        ([9, 1, 8, 2, 7, 3, 6], {}, [5, 5, 5, 5, 5, 5, 6]),
+        ([9, 1, 8, 4, -2, 8, 6], {}, [4, 4, 4, 4, 4, 7, 7]),
+        (
+            [8, 4, 8, 2, 2, 0, 8],
+            {"sample_weight": [1, 2, 3, 4, 5, 5, 4]},
+            [2.9, 2.9, 2.9, 2.9, 2.9, 2.9, 8],
+        ),
+        (
+            [3, 2, 1, 10, 9, 8, 20, 10],
+            {"sample_weight": [1, 2, 5, 0.5, 0.5, 0.5, 1, 3]},
+            [1.5, 1.5, 1.5, 9, 9, 9, 12.5, 12.5],
+        ),
+        ([9, 1, 8, 2, 7, 3, 6], {"functional": "quantile"}, [1, 1, 2, 2, 3, 3, 6]),
+        ([9, 1, 8, 4, -2, 8, 6], {"functional": "quantile"}, [1, 1, 4, 4, 4, 6, 6]),
+        ([9, 1, 8, 4, -2, 8, 6], {"functional": "quantile", "level": 0.8}, [8] * 7),
+        (ISOTONE, {"functional": "quantile", "level": 0.1}, np.repeat(*ISOTONE_TENTHS)),
+    ],
+)
+def test_more_values_of_model_diagnostics(y, options, published):
+    """From the same file: test_pava_simple, test_pava_weighted, test_weights, test_gpava_simple."""
+    curve = corp_regression_curve(y, range(len(y)), **options)
+    np.testing.assert_allclose(curve.y_recalibrated, published, rtol=1e-12)
+
+
+def test_values_of_monotone():
+    """Of R's monotone, printed to 8 digits, in test_against_R_monotone of model-diagnostics 1.5."""
+    curve = corp_regression_curve([0, 6, 8, 3, 5, 2, 1, 7, 9, 4], range(10))
+    published = np.repeat([0, 4.1666667, 6.6666667], [1, 6, 3])
+    np.testing.assert_allclose(curve.y_recalibrated, published, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("power", "published"),
+    [
+        (0, (9 + 1) / 2),
+        (1, (-2 * np.log(4) + 6 + 4 * np.log(2) - 2) / 2),
+        (2, (1 / 2 + 2 * np.log(4) - 2 + 4 - 2 * np.log(2) - 2) / 2),
+    ],
+)
+def test_deviances_of_model_diagnostics(power, published):
+    """test_homogeneous_scoring_function_against_precomputed_values, in its test_scoring.py."""
+    parts = corp_regression_decomposition([1, 2], [4, 1], power=power)
+    assert parts.score == pytest.approx(published, rel=1e-14)
+
+
+def test_isotonic_means_of_0_have_no_deviance():
+    """model-diagnostics 1.5 leaves the deviance of 0 at 0 undefined, which is its limit here.
+
+    It merges blocks of mean 0 with the next (test_decompose_isotonic_outside_range), whose score
+    is not the least one.
+    """
+    y, x, merged = [0, 0, 1, 1, 2], [0.3, 0.2, 0.8, 0.7, 7], [0.5, 0.5, 0.5, 0.5, 2]
+    curve = corp_regression_curve(y, x)
+    np.testing.assert_array_equal(curve.y_recalibrated, y)
+    score, constant, theirs = (mean_poisson_deviance(y, v) for v in (x, [0.8] * 5, merged))
+    parts = corp_regression_decomposition(y, x, power=1)
+    np.testing.assert_allclose(parts, [score, score, constant, constant], rtol=1e-12)
+    assert parts.score - parts.miscalibration < theirs
 
 
 @pytest.mark.parametrize(
