@@ -16,11 +16,16 @@ from skcal.metrics import (
     MultivariateNormal,
     Quantiles,
     continuous_ranked_probability_score,
+    interval_coverage,
     interval_score,
     pinball_loss,
 )
 
 score = continuous_ranked_probability_score
+THREE = stats.norm([[0.0, -2.9, 0.9]], [[0.5, 1.4, 0.7]])
+# A target and ten members.
+MEMBERS = [-0.6042506, 1.7812118, 0.5863797, 0.7038174, -0.7743998, -0.2751647]
+MEMBERS += [1.1863249, 1.2990966, -0.3242982, -0.5968781, 0.9064937]
 
 
 @pytest.mark.parametrize(
@@ -34,11 +39,95 @@ score = continuous_ranked_probability_score
         (8.0, stats.binom(10, 0.9), 0.6685115),
         (-8.0, stats.binom(10, 0.9), 16.49896),
         (18.0, stats.binom(10, 0.9), 8.498957),
+        (3.0, stats.expon(scale=1 / 0.7), 1.20701837),
+        (0.3, stats.genextreme(0.0), 0.276440963),
+        (0.3, stats.genextreme(-0.7), 0.458044365),
+        (0.3, stats.genextreme(0.7), 0.207621488),
+        (0.3, stats.genpareto(0.9), 0.6849332),
+        (-0.3, stats.genpareto(0.9), 1.209091),
+        (0.3, stats.genpareto(-0.9), 0.1338672),
+        (-0.3, stats.genpareto(-0.9), 0.6448276),
+        (0.4, stats.genpareto(0.0, loc=0.1), 0.281636441),
+        (-1.0, stats.truncnorm(-1.4 / 2.2, 14.4 / 2.2, 2.9, 2.2), 3.982434),
+        (5.0, stats.hypergeom(20, 7, 12), 0.4469742),
+        (-3.0, stats.laplace(), 2.29978707),
+        (3.0, stats.loglaplace(1 / 0.9, scale=np.exp(0.1)), 1.16202051),
+        (3.0, stats.fisk(1 / 0.9, scale=np.exp(0.1)), 1.13295277),
+        (2.0, stats.nbinom(7, 0.8), 0.3834322),
+        (1.5, stats.nbinom(2, 0.5), 0.462963),
+        (-1.0, stats.nbinom(17, 0.1), 132.0942),
+        (2.3, stats.nbinom(11, 11 / 18.3), 3.149218),
+        (1.0, stats.poisson(3.0), 1.143447),
+        (1.5, stats.poisson(2.3), 0.5001159),
+        (-1.0, stats.poisson(1.5), 1.840259),
+        (11.1, stats.t(5.2, 13.8, 2.3), 1.658226),
+        (0.7, stats.t(4.0), 0.4387929),
+        (2.2, stats.uniform(0.1, 3.0), 0.37),
+        (0.3, Mixture([1 / 3] * 3, THREE), 0.4510451),
+        (0.3, Mixture([0.3, 0.1, 0.6], THREE), 0.2354619),
+        (MEMBERS[0], Ensemble([MEMBERS[1:]]), 0.6126602),
+        (MEMBERS[0], Ensemble([np.repeat(MEMBERS[1:], range(10))]), 0.4923673),
     ],
 )
 def test_values_of_scoringrules(y, law, expected):
-    """From tests/test_crps.py of scoringrules, which has them from R's scoringRules."""
-    assert score([y], law) == pytest.approx(expected, rel=2e-7)
+    """From tests/test_crps.py of scoringrules 0.11, which has them from R's scoringRules."""
+    assert score([y], law) == pytest.approx(expected, rel=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("y", "law", "low", "high", "masses", "expected"),
+    [
+        (0.3, stats.expon(), 0, np.inf, (0.1, 0), 0.2384728),
+        (0.3, stats.expon(-2, 3), -2, np.inf, (0.1, 0), 0.6236187),
+        (-1.2, stats.expon(-2, 3), -2, np.inf, (0.1, 0), 0.751013),
+        (0.7, stats.gamma(0.5, -0.3, 0.5), 0, np.inf, None, 0.5411044),
+        (1.8, stats.logistic(-3, 3.3), -5, 4.7, (0.1, 0.15), 1.599721),
+        (4.9, stats.logistic(3.5, 2.3), 0, 20, (0, 0), 0.7658979),
+        (-0.9, stats.logistic(0.4, 1.1), 0, 1, None, 1.13237),
+        (0.9, stats.norm(-2.3, 4.1), -7.3, 1.7, (0, 0.21), 1.422805),
+        (1.8, stats.norm(0.4, 1.1), 0, 2, None, 0.8296078),
+        (0.9, stats.t(20.1, -2.3, 4.1), -7.3, 1.7, (0, 0.21), 1.423042),
+        (-1.0, stats.t(2.9, 3.1, 4.2), 1.5, 17.3, (0, 0), 5.084272),
+        (1.8, stats.t(5.4, 0.4, 1.1), 0, 2, None, 0.8028996),
+        (0.3, stats.uniform(-1, 3.1), -1, 2.1, (0.3, 0.1), 0.3960968),
+        (-17.9, stats.uniform(-15.2, 6.5), -15.2, -8.7, (0.2, 0), 4.086667),
+    ],
+)
+def test_masses_at_both_ends_of_scoringrules(y, law, low, high, masses, expected):
+    """From the same file: laws cut at `low` and `high`, what is beyond given or that of the law."""
+    below, above = masses or (law.cdf(low), law.sf(high))
+    first, inner = law.cdf(low), 1 - below - above
+    scale = inner / (law.cdf(high) - first)
+
+    def cdf(x):
+        x = np.atleast_1d(x)
+        between = below + scale * (law.cdf(x) - first)
+        return np.select([x < low, x < high], [0.0, between], 1.0)
+
+    def ppf(q):
+        q = np.atleast_1d(q)
+        between = law.ppf(np.clip(first + (q - below) / scale, 0, 1))
+        return np.where(q <= below, low, np.clip(between, low, high))
+
+    given = SimpleNamespace(cdf=cdf, ppf=ppf)
+    assert score([y], given) == pytest.approx(expected, rel=5e-7)
+
+
+def test_losses_and_intervals_of_scoringrules():
+    """From its tests/test_interval.py and tests/test_quantile.py."""
+    assert interval_score([0.1], [[0.0, 0.4]], level=0.5) == pytest.approx(0.4)
+    assert pinball_loss([0.3], [0.5], quantiles=0.2) == pytest.approx(0.16)
+    assert pinball_loss([0.3], [0.1], quantiles=0.2) == pytest.approx(0.04)
+
+
+def test_intervals_of_mapie():
+    """From mapie/tests/test_metrics.py of MAPIE 1.5, which puts crossing ends in order."""
+    ends = [[5, 15], [15, 25], [8, 12], [-5, 0]]
+    assert interval_score([10] * 4, ends, level=0.9) == pytest.approx(82.25)
+    ends = [[4, 6], [6, 9], [9, 10], [8.5, 12.5], [10.5, 12]]
+    assert (
+        interval_coverage([5, 7.5, 9.5, 10.5, 12.5], Quantiles(ends, [0.1, 0.9]), levels=0.8) == 0.8
+    )
 
 
 def test_values_of_uncertainty_toolbox():
