@@ -147,6 +147,27 @@ def test_means_and_intervals_of_symmetric_residuals(rng):
         np.testing.assert_allclose([own["low"], own["high"]], [0.01 - step, 0.01 + step])
 
 
+@pytest.mark.parametrize(
+    ("y", "p", "group", "weights", "errors"),
+    [
+        ([0, 1, 2, 4, 3], [1, 1, 2, 2, 2], "aabbb", None, [np.sqrt(0.5 / 2), np.sqrt(1 / 3)]),
+        ([0.5, 8 / 3, 10 / 3], [1, 2, 2], "abb", [2, 1.5, 1.5], [np.inf, 1 / 3]),
+    ],
+)
+def test_standard_errors_of_model_diagnostics(y, p, group, weights, errors):
+    """bias_mean and bias_stderr in test_compute_bias of model-diagnostics 1.5, test_compute.py.
+
+    The error of a single row, of which nothing is known, is 0 there.
+    """
+    options = {"sample_weight": weights, "confidence_level": 0.9}
+    audit = audit_mean_groups(y, p, list(group), **options, **FEW)
+    for name, bias, error in zip("ab", [0.5, -1], errors, strict=True):
+        own = take_group(audit, name)
+        assert own["mean_prediction"] - own["mean_outcome"] == pytest.approx(bias)
+        step = error * (t.isf(0.025, own["n_samples"] - 1) if np.isfinite(error) else 1)
+        np.testing.assert_allclose([own["low"], own["high"]], [-bias - step, -bias + step])
+
+
 def test_intervals_of_skewed_residuals_reach_further_on_the_long_side(rng):
     y = rng.lognormal(size=400)
     audit = audit_mean_groups(y, np.full(400, np.exp(0.5)), ["all"] * 400, **FEW)
