@@ -2,6 +2,7 @@
 
 import pickle
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,11 @@ from sklearn.pipeline import make_pipeline
 
 from skcal import recalibration
 from skcal._input._predicted._response_rows import read_pit
-from skcal.metrics import continuous_ranked_probability_score, probability_integral_transform
+from skcal.metrics import (
+    continuous_ranked_probability_score,
+    pinball_loss,
+    probability_integral_transform,
+)
 from skcal.recalibration import (
     ConformalInterval,
     IsotonicDistributionalRegression,
@@ -408,6 +413,27 @@ def tabulate(model, x):
 def test_values_of_isodistrreg(x, y, weights, expected):
     """The tests of the authors' R package isodistrreg, test-total-order.R."""
     np.testing.assert_allclose(tabulate(fit_idr(x, y, weights), x), expected, rtol=1e-15)
+
+
+def test_published_forecasts_of_rain():
+    """Example 2 in example/example.ipynb of isodisreg, the Python version of isodistrreg.
+
+    It prints three digits. Its quantile score is twice the pinball loss.
+    """
+    path = Path(__file__).with_name("isodisreg_rain.csv")
+    y, forecast = np.loadtxt(path, delimiter=",", skiprows=4, unpack=True)
+    model, X, rest = fit_idr(forecast[:1095], y[:1095]), forecast[1095:, None], y[1095:]
+    dry = model.predict_distribution([[0.0], [0.5], [1.0]]).cdf(0.0)
+    np.testing.assert_array_equal(np.round(1 - dry, 3), [0.031, 0.348, 0.683])
+    high = model.predict_quantiles([[2.5], [5.0], [10.0]], 0.95)
+    np.testing.assert_array_equal(high, [[7.4], [11], [19]])
+    law = model.predict_distribution(X)
+    scores = [
+        2 * pinball_loss(rest, model.predict_quantiles(X, 0.5), quantiles=0.5),
+        np.mean((law.cdf(0.0) - (rest <= 0)) ** 2),
+        continuous_ranked_probability_score(rest, law),
+    ]
+    np.testing.assert_array_equal(np.round(scores, 3), [1.136, 0.1, 0.845])
 
 
 @pytest.mark.parametrize("seed", range(5))
