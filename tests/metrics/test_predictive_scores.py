@@ -120,6 +120,15 @@ def test_losses_and_intervals_of_scoringrules():
     assert pinball_loss([0.3], [0.1], quantiles=0.2) == pytest.approx(0.04)
 
 
+def test_pinball_losses_of_skpro():
+    """The example of its PinballLoss, in skpro/metrics/_pinball.py of skpro 2.14."""
+    y, low = np.array([3, -0.5, 2, 7, 2]), np.array([1.25, 0, 1, 4, 0.625])
+    columns, levels = np.column_stack([low, 2 * low, 3 * low]), [0.05, 0.5, 0.95]
+    losses = [pinball_loss(y, x, quantiles=q) for x, q in zip(columns.T, levels, strict=True)]
+    np.testing.assert_allclose(losses, [0.16625, 0.275, 0.09625], rtol=1e-12)
+    assert pinball_loss(y, columns, quantiles=levels) == pytest.approx(0.1791666666666667)
+
+
 def test_intervals_of_mapie():
     """From mapie/tests/test_metrics.py of MAPIE 1.5, which puts crossing ends in order."""
     ends = [[5, 15], [15, 25], [8, 12], [-5, 0]]
