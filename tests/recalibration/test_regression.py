@@ -415,6 +415,56 @@ def test_values_of_isodistrreg(x, y, weights, expected):
     np.testing.assert_allclose(tabulate(fit_idr(x, y, weights), x), expected, rtol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "weights", "expected"),
+    [
+        ([2, 2, 2], [3, 5, 6], [1, 2, 3], [[1 / 6], [1 / 2], [1]]),
+        ([1, 2, 3], [4, 2, 3], [1] * 3, [[1 / 2, 1 / 2, 0], [2 / 3] * 3, [1] * 3]),
+        (
+            [1, 2, 3, 4],
+            [2, 4, 3, 1],
+            [1] * 4,
+            [[1 / 4] * 4, [1, *[1 / 3] * 3], [1, *[2 / 3] * 3], [1] * 4],
+        ),
+        ([1, 2, 2, 3], [1, 2, 3, 4], [1] * 4, [[1, 0, 0], [1, 1 / 2, 0], [1, 1, 0], [1] * 3]),
+        (
+            [0, 2, 1, 1, 3],
+            [6, 7, 8, 8, 9],
+            [1, 2, 1, 1, 1],
+            [[1, 0, 0, 0], [1, 1 / 2, 1 / 2, 0], [1, 1, 1, 0], [1] * 4],
+        ),
+        (
+            [0, 1, 1, 2, 2, 3, 3, 4, 4],
+            [1, 0, 2, 0, 2, 0, 2, 0, 2],
+            [100, 9, 1, 8, 2, 7, 3, 6, 4],
+            [[30 / 140] * 5, [1, 0.9, 0.8, 0.7, 0.6], [1] * 5],
+        ),
+        (
+            [1, 2, 3, 4, 5],
+            [3, 2, 5, 4, 1],
+            [1] * 5,
+            [
+                [1 / 5] * 5,
+                [1 / 2, 1 / 2, *[1 / 3] * 3],
+                [1, 1, *[1 / 3] * 3],
+                [1, 1, *[2 / 3] * 3],
+                [1] * 5,
+            ],
+        ),
+        (
+            [-1.0, -0.0, 0.0, 1.0],
+            [-0.0, 5.0, 4.0, 0.0],
+            [1] * 4,
+            [[1, 1 / 3, 1 / 3], [1, 2 / 3, 2 / 3], [1] * 3],
+        ),
+    ],
+)
+def test_more_values_of_isodistrreg(x, y, weights, expected):
+    """Of its Rust program, total_order/stochastic_dominance/test.rs; a row for each threshold."""
+    found = tabulate(fit_idr(x, np.array(y, float), weights), np.unique(x))
+    np.testing.assert_allclose(found.T, expected, rtol=1e-14)
+
+
 def test_published_forecasts_of_rain():
     """Example 2 in example/example.ipynb of isodisreg, the Python version of isodistrreg.
 
