@@ -120,6 +120,29 @@ def test_losses_and_intervals_of_scoringrules():
     assert pinball_loss([0.3], [0.1], quantiles=0.2) == pytest.approx(0.04)
 
 
+@pytest.mark.parametrize(
+    ("y", "members", "expected", "fair"),
+    [
+        (2, [0, 4, 3, 7], 10 / 4 - 44 / 32, 10 / 4 - 44 / 24),
+        (3, [1, -1, 2, 4], 8 / 4 - 32 / 32, 8 / 4 - 32 / 24),
+        (1, [0, 1, 4, np.nan], 4 / 3 - 16 / 18, 4 / 3 - 16 / 12),
+        (4, [2, np.nan, np.nan, np.nan], 2, None),
+    ],
+)
+def test_ensembles_of_scores(y, members, expected, fair):
+    """FIRST_TERM less SPREAD_ECDF or SPREAD_FAIR in crps_test_data.py of the package scores 2.3."""
+    assert score([y], Ensemble([members])) == pytest.approx(expected)
+    if fair is not None:
+        assert score([y], Ensemble([members]), fair=True) == pytest.approx(fair)
+
+
+def test_intervals_of_scores():
+    """EXPECTED_WITH_TIME in its quantile_interval_score_test_data.py; quantiles of .1 and .9."""
+    rows = zip([12, 14, 32], [(10, 20), (15, 25), (21, 30)], [10, 20, 29], strict=True)
+    for y, ends, expected in rows:
+        assert interval_score([y], [ends], level=0.8) == pytest.approx(expected)
+
+
 def test_pinball_losses_of_skpro():
     """The example of its PinballLoss, in skpro/metrics/_pinball.py of skpro 2.14."""
     y, low = np.array([3, -0.5, 2, 7, 2]), np.array([1.25, 0, 1, 4, 0.625])

@@ -103,6 +103,20 @@ def test_more_values_of_model_diagnostics(y, options, published):
     np.testing.assert_allclose(curve.y_recalibrated, published, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("options", "published"),
+    [
+        ({"functional": "quantile"}, [1, 2, 2, 2, 4, 4, 4, 7]),
+        ({}, [1, *[5 / 3] * 3, *[10 / 3] * 3, 7]),
+        ({"sample_weight": [1, 1, 1, 1, 2, 1, 1, 1]}, [1, *[5 / 3] * 3, *[15 / 4] * 3, 7]),
+    ],
+)
+def test_values_of_scores(options, published):
+    """EXP_IR_MEDIAN, _MEAN and _WMEAN in scores 2.3, tests/processing/isoreg_test_data.py."""
+    curve = corp_regression_curve([1, 2, 3, 0, 5, 4, 1, 7], range(8), **options)
+    np.testing.assert_allclose(curve.y_recalibrated, published, rtol=1e-12)
+
+
 def test_values_of_monotone():
     """Of R's monotone, printed to 8 digits, in test_against_R_monotone of model-diagnostics 1.5."""
     curve = corp_regression_curve([0, 6, 8, 3, 5, 2, 1, 7, 9, 4], range(10))
