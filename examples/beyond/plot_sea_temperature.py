@@ -89,7 +89,7 @@ print(table.round(3).to_string())
 # season learn from 60 months too, and gain nothing here.
 #
 # The diagram is of changes since the month before, whose quantiles are those of the temperature
-# less a known number. The miscalibration (MCB) of the quantile of 95 % falls by almost half, and
+# less a known number. The miscalibration (MCB) of the quantile of 95 % falls from .029 to .017, and
 # what the model knows of the changes (DSC) stays the same.
 last = X[new, 0]
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.5), sharex=True, sharey=True, layout="constrained")
