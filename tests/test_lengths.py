@@ -28,6 +28,7 @@ USED_WITH = {
     "audit_groups": {"min_samples": 1, "random_state": 0},
     "audit_mean_groups": {"min_samples": 1, "random_state": 0},
     "make_groups": {"min_samples": 1},
+    "survival_calibration": {"risk": [[0.5]] * 30},
 }
 rng = np.random.default_rng(0)
 P = rng.dirichlet([1, 1], 30)
@@ -48,6 +49,8 @@ ARGUMENTS = {
     "metric": "accuracy",
     "event": Y,
     "survival": P[:, 0],
+    "time": np.ones(30),
+    "times": [1],
 }
 
 

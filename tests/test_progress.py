@@ -25,6 +25,7 @@ from skcal.recalibration import (
 from skcal.report import CalibrationReport
 from skcal.shift import domain_weights, estimate_performance
 from skcal.streaming import summarize_batches
+from skcal.survival import survival_calibration
 from tests.cases import slow_among
 from tests.public_objects import list_functions_and_classes, list_methods
 from tests.recalibration.family import ONE_VS_REST
@@ -58,6 +59,16 @@ WITHOUT_JOBS = {
     ],
     "recalibration_gain": [
         partial(recalibration_gain, Y, PROBA, recalibrator="platt", random_state=0)
+    ],
+    "survival_calibration": [
+        partial(
+            survival_calibration,
+            Y,
+            np.arange(1, 201),
+            PROBA[:, None] * [0.5, 1],
+            times=[50, 150],
+            **FEW,
+        )
     ],
     "t_cal_test": [partial(t_cal_test, Y, PROBA, n_resamples=9, random_state=0)],
 }

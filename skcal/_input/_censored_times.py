@@ -1,6 +1,6 @@
 """Times until an event or until a row was censored, and what is known of the event."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,7 @@ _ROUNDING = 1e-6
 class Strata(NamedTuple):
     """Parts of the rows in which censoring is alike: names, None for all, and numbers of rows."""
 
-    names: list
+    names: list[Any]
     member: np.ndarray
     is_event: np.ndarray
     time: np.ndarray
@@ -163,13 +163,22 @@ def read_risks(risk, survival, cause, shape):
 
 
 def read_predicted_risks(event, time, risk, times, *, survival, cause, censored, strata):
-    """Horizons, and pseudo-values and predicted risks of all rows up to each of them."""
+    """Horizons, and pseudo-values and predicted risks of all rows up to each of them.
+
+    And for each horizon a mask of the rows that were followed up to it, if no row has had the event
+    and there is one kind of it; else None.
+    """
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
     horizons = read_horizons("times", times)
     strata = read_strata(strata, is_event, seen)
     strata.check_followed("times", horizons[-1])
     risks = read_risks(risk, survival, cause, (len(seen), len(horizons)))
-    return horizons, strata.find_pseudo_values(is_kind, horizons), risks
+    values = strata.find_pseudo_values(is_kind, horizons)
+    first = seen[is_event].min(initial=np.inf)
+    followed = [
+        seen >= horizon if cause is None and horizon < first else None for horizon in horizons
+    ]
+    return horizons, values, risks, followed
 
 
 def _read_curves(name, given, shape):

@@ -339,8 +339,6 @@ class MeanReliabilityDisplay(ShownInNotebooks):
         self : object
             The display itself.
         """
-        from matplotlib.lines import Line2D
-
         check_option("scale", scale, _SCALES)
         check_look(
             curve_kwargs=curve_kwargs,
@@ -359,22 +357,10 @@ class MeanReliabilityDisplay(ShownInNotebooks):
                 axes.set(xscale="log", yscale="log")
             elif scale == "linear":
                 axes.set(xscale="linear", yscale="linear")
-            is_log = axes.get_xscale() == "log"
-            self.lines_, self.bands_, self.marks_ = [], [], []
-            looks = choose_styles(axes, len(self.curves))
-            for curve, label, look in zip(self.curves, labels, looks, strict=True):
-                default = {"label": label, **look}
-                if curve.kind == "values" or len(curve.y_pred) == 1:
-                    default |= {"marker": "o", "linestyle": "none"}
-                style = merge_style(default, curve_kwargs, Line2D)
-                self.lines_ += axes.plot(curve.y_pred, curve.y_mean, **style)
-                self.bands_.append(self._draw_band(axes, curve, is_log, band_kwargs))
-                self.marks_.append(_mark_deciles(axes, curve, self.lines_[-1]))
-            ends = _find_ends(self.curves, is_log)
-            self.ref_line_ = draw_value_diagonal(axes, ends, ref_line_kwargs)
+            styles = curve_kwargs, band_kwargs, ref_line_kwargs
+            draw_means(self, axes, labels, styles)
             keep_shown(self.lines_, _QUANTITIES)
             finish_values(axes, _QUANTITIES, despine=despine)
-            self.ax_, self.figure_ = axes, axes.figure
         return self
 
     def _label(self, names):
@@ -386,26 +372,48 @@ class MeanReliabilityDisplay(ShownInNotebooks):
         terms = [error, Term(word, [curve.n_samples for curve in self.curves], form=",.0f")]
         return label_curves(names, terms, len(self.curves), separate=True)
 
-    def _draw_band(self, axes, curve, is_log, style):
-        """The band, cut where it is far from the curves, which it would press flat."""
-        from matplotlib.collections import LineCollection, PolyCollection
-        from matplotlib.colors import to_rgba
 
-        low, high = _find_ends(self.curves, is_log, room=_ROOM)
-        places, *band = curve.band
-        band = [np.clip(end, low, high) for end in band]
-        color, style = take_color(self.lines_[-1], style)
-        label = None
-        if self.confidence_level is not None and curve is self.curves[-1]:
-            word = "intervals" if curve.kind == "values" else "band"
-            label = f"{100 * self.confidence_level:g} % {word}"
-        if curve.kind == "values":
-            default = {"color": color, "linewidth": 1.2, "label": label}
-            return axes.vlines(places, *band, **merge_style(default, style, LineCollection))
-        share = max(0.25 / len(self.curves), 0.08)
-        default = {"facecolor": to_rgba(color, share), "edgecolor": "none", "zorder": 1.5}
-        look = merge_style(default | {"label": label}, style, PolyCollection)
-        return axes.fill_between(places, *band, **look)
+def draw_means(display, axes, labels, styles):
+    """Draw what a display of means shows, and keep the artists as its attributes."""
+    from matplotlib.lines import Line2D
+
+    curve_style, band_style, ref_line_style = styles
+    is_log = axes.get_xscale() == "log"
+    display.lines_, display.bands_, display.marks_ = [], [], []
+    looks = choose_styles(axes, len(display.curves))
+    for curve, label, look in zip(display.curves, labels, looks, strict=True):
+        default = {"label": label, **look}
+        if curve.kind == "values" or len(curve.y_pred) == 1:
+            default |= {"marker": "o", "linestyle": "none"}
+        style = merge_style(default, curve_style, Line2D)
+        display.lines_ += axes.plot(curve.y_pred, curve.y_mean, **style)
+        display.bands_.append(_draw_band(display, axes, curve, is_log, band_style))
+        display.marks_.append(_mark_deciles(axes, curve, display.lines_[-1]))
+    ends = _find_ends(display.curves, is_log)
+    display.ref_line_ = draw_value_diagonal(axes, ends, ref_line_style)
+    display.ax_, display.figure_ = axes, axes.figure
+
+
+def _draw_band(display, axes, curve, is_log, style):
+    """The band, cut where it is far from the curves, which it would press flat."""
+    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.colors import to_rgba
+
+    low, high = _find_ends(display.curves, is_log, room=_ROOM)
+    places, *band = curve.band
+    band = [np.clip(end, low, high) for end in band]
+    color, style = take_color(display.lines_[-1], style)
+    label = None
+    if display.confidence_level is not None and curve is display.curves[-1]:
+        word = "intervals" if curve.kind == "values" else "band"
+        label = f"{100 * display.confidence_level:g} % {word}"
+    if curve.kind == "values":
+        default = {"color": color, "linewidth": 1.2, "label": label}
+        return axes.vlines(places, *band, **merge_style(default, style, LineCollection))
+    share = max(0.25 / len(display.curves), 0.08)
+    default = {"facecolor": to_rgba(color, share), "edgecolor": "none", "zorder": 1.5}
+    look = merge_style(default | {"label": label}, style, PolyCollection)
+    return axes.fill_between(places, *band, **look)
 
 
 def check_bandwidth(bandwidth):

@@ -10,6 +10,7 @@ from skcal._input._censored_times import read_predicted_risks
 from skcal._input._predicted._means import read_means
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._actual_expected import bound_ratio
+from skcal._numerics.survival._no_event import bound_without_event
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._figure import open_figure
@@ -17,11 +18,13 @@ from skcal.diagrams._mean_reliability import (
     MeanReliabilityCurve,
     MeanReliabilityDisplay,
     check_bandwidth,
+    draw_means,
     make_curve,
 )
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, merge_style
+from skcal.diagrams._value_axes import finish_values
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -107,7 +110,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
     >>> risk = 1 - np.exp(-rate[:, None] * times)
     >>> display = SurvivalReliabilityDisplay.from_predictions(event, seen, risk, times=times)
     >>> [round(curve.ratio[0], 1) for curve in display.curves]
-    [1.0, 1.2, 1.2]
+    [1.0, 1.2, 1.3]
     """
 
     panels_: list[MeanReliabilityDisplay]
@@ -185,7 +188,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         width = bandwidth if bandwidth == "auto" else check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
-        horizons, values, risks = read_predicted_risks(
+        horizons, values, risks, followed = read_predicted_risks(
             event,
             time,
             risk,
@@ -196,8 +199,12 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
             strata=strata,
         )
         curves = [
-            _make_horizon(horizon, read_means(target, predicted, None, clusters), width, level)
-            for horizon, target, predicted in zip(horizons, values.T, risks.T, strict=True)
+            _make_horizon(
+                horizon, read_means(target, predicted, None, clusters), is_followed, width, level
+            )
+            for horizon, target, predicted, is_followed in zip(
+                horizons, values.T, risks.T, followed, strict=True
+            )
         ]
         return cls(curves=curves, confidence_level=level).plot(ax, **plot_kwargs)
 
@@ -232,13 +239,13 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         self : object
             The display itself.
         """
-        styles = {
-            "curve_kwargs": curve_kwargs,
-            "band_kwargs": band_kwargs,
-            "ref_line_kwargs": ref_line_kwargs,
-            "despine": despine,
-        }
-        check_look(**styles)
+        check_look(
+            curve_kwargs=curve_kwargs,
+            band_kwargs=band_kwargs,
+            ref_line_kwargs=ref_line_kwargs,
+            despine=despine,
+        )
+        styles = curve_kwargs, band_kwargs, ref_line_kwargs
         n_horizons = len(self.curves)
         n_panels = n_horizons + (n_horizons > 1)
         with open_figure(ax, n_panels, panels=n_panels > 1, square=n_panels == 1) as axes:
@@ -247,9 +254,10 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
                 panel = MeanReliabilityDisplay(
                     curves=[found.curve], confidence_level=self.confidence_level
                 )
-                self.panels_.append(panel.plot(one, scale="linear", **styles))
-                one.get_legend().remove()
-                one.set(xlabel=_QUANTITIES[0], ylabel=_QUANTITIES[1], title=_title(found))
+                draw_means(panel, one, [None], styles)
+                finish_values(one, _QUANTITIES, despine=despine, legend=False)
+                one.set_title(_title(found), fontsize="medium")
+                self.panels_.append(panel)
             self.observed_ = self.expected_ = None
             if n_horizons > 1:
                 self._draw_time(axes[-1], curve_kwargs, despine)
@@ -279,13 +287,14 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         (self.expected_,) = ax.plot(
             [0.0, *places], [0.0, *expected], **merge_style(default, style, Line2D)
         )
-        ax.set(xlabel="Time", ylabel="Mean risk", xlim=(0, None), ylim=(0, None), title="Over time")
+        ax.set(xlabel="Time", ylabel="Mean risk", xlim=(0, None), ylim=(0, None), box_aspect=1)
+        ax.set_title("Over time", fontsize="medium")
         ax.legend(fontsize="small", frameon=False)
         if despine:
             ax.spines[["top", "right"]].set_visible(False)
 
 
-def _make_horizon(horizon, rows, bandwidth, level):
+def _make_horizon(horizon, rows, followed, bandwidth, level):
     curve = make_curve(rows, "auto", bandwidth, level)
     places, low, high = curve.band
     curve = curve._replace(band=(places, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)))
@@ -293,10 +302,13 @@ def _make_horizon(horizon, rows, bandwidth, level):
     counts = rows.sum_units(np.ones(len(rows.targets)))
     risk, low, high = bound_ratio(actual, counts, level)
     ratio = bound_ratio(actual, expected, level) if expected.any() else (np.nan, 0.0, np.inf)
+    if followed is not None and rows.member is None:
+        high, end, _ = bound_without_event(rows.predictions[followed], level)
+        ratio = *ratio[:2], end
     observed = risk, low, min(high, 1.0)
     return HorizonCurve(float(horizon), curve, float(rows.predictions.mean()), observed, ratio)
 
 
 def _title(found):
     ratio, low, high = found.ratio
-    return f"Up to {found.horizon:g}: O/E = {ratio:.2f} ({low:.2f} to {high:.2f})"
+    return f"Up to {found.horizon:g}\nO/E {ratio:.2f} ({low:.2f} to {high:.2f})"

@@ -175,11 +175,15 @@ def mean_recalibration(
     if link == LOGIT:
         if power:
             raise ValueError(f"power must be 0 with link='logit'; got {power:g}.")
-        power, rows = LOGIT, read_recalibrated_risks(y_true, y_pred, sample_weight, clusters)
+        rows = read_recalibrated_risks(y_true, y_pred, sample_weight, clusters)
     else:
         rows = read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters)
     model = MeanRecalibrationModel(
-        rows.targets, rows.predictions, rows.list_weights(), rows.member, power
+        rows.targets,
+        rows.predictions,
+        rows.list_weights(),
+        rows.member,
+        LOGIT if link == LOGIT else power,
     )
     raw, level, both = model.measure(), model.fit_level(), model.fit()
     tests = (

@@ -141,11 +141,11 @@ def at_horizon(
     """
     is_event, is_outcome, times = read_causes(event, time, cause, censored)
     horizon = check_horizon(horizon)
-    strata = read_strata(strata, is_event, times)
-    strata.check_followed("horizon", horizon)
+    parts = read_strata(strata, is_event, times)
+    parts.check_followed("horizon", horizon)
     is_over = is_event & (times <= horizon)
     weights = np.zeros(len(times))
-    for rows in strata.split():
+    for rows in parts.split():
         followed = find_followed(is_event[rows], times[rows], np.minimum(times[rows], horizon))
         is_known = is_over[rows] | (times[rows] >= horizon)
         weights[rows[is_known]] = 1 / followed[is_known]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 from skcal._input._censored_times import check_horizon, read_causes, read_horizons, read_strata
@@ -115,9 +117,9 @@ def pseudo_values(
     True
     """
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
-    is_one = np.ndim(horizon) == 0
+    is_one = isinstance(horizon, Real)
     horizons = np.array([check_horizon(horizon)]) if is_one else read_horizons("horizon", horizon)
-    strata = read_strata(strata, is_event, seen)
-    strata.check_followed("horizon", horizons[-1])
-    values = strata.find_pseudo_values(is_kind, horizons)
+    parts = read_strata(strata, is_event, seen)
+    parts.check_followed("horizon", horizons[-1])
+    values = parts.find_pseudo_values(is_kind, horizons)
     return values[:, 0] if is_one else values

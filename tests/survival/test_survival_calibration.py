@@ -1,0 +1,231 @@
+"""Calibration of predicted risks at several horizons: definitions, refusals, and coverage."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from scipy.stats import binom, norm
+
+from skcal.inference import (
+    actual_expected_ratio,
+    confidence_interval,
+    mean_calibration_test,
+    mean_recalibration,
+)
+from skcal.metrics import smooth_ece
+from skcal.survival import pseudo_values, survival_calibration
+
+TIMES = [0.5, 1.0, 2.0]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def draw_times(rng, n=300, censoring=0.3):
+    """Events, times and right risks at `TIMES`; times are exponential, and so are ends."""
+    rate = np.exp(rng.normal(-0.5, 0.8, n))
+    time, end = rng.exponential(1 / rate), rng.exponential(1 / censoring, n)
+    return time <= end, np.minimum(time, end), -np.expm1(-rate[:, None] * TIMES)
+
+
+def test_numbers_are_those_of_pseudo_values(rng):
+    event, time, risk = draw_times(rng)
+    strata, clusters = np.arange(300) % 2, np.arange(300) // 3
+    found = survival_calibration(
+        event,
+        time,
+        risk,
+        times=TIMES,
+        strata=strata,
+        clusters=clusters,
+        confidence_level=0.9,
+        n_resamples=19,
+        random_state=0,
+    )
+    y = pseudo_values(event, time, horizon=TIMES, strata=strata)
+    options = {"clusters": clusters, "confidence_level": 0.9}
+    assert [one.horizon for one in found.horizons] == TIMES
+    for one, target, p in zip(found.horizons, y.T, risk.T, strict=True):
+        assert one.expected == pytest.approx(p.mean())
+        assert one.ratio == actual_expected_ratio(target, p, **options)
+        assert one.observed.estimate == pytest.approx(target.mean())
+        assert one.observed == actual_expected_ratio(target, np.ones(300), **options)
+        scaled = mean_recalibration(target, p, link="logit", **options)
+        assert one.slope == scaled.slope
+        assert one.calibration_in_the_large == scaled.calibration_in_the_large
+        test = mean_calibration_test(target, p, clusters=clusters, n_resamples=19, random_state=0)
+        assert one.test.statistic == pytest.approx(test.statistic)
+        assert one.smooth_ece.low <= one.smooth_ece.estimate <= one.smooth_ece.high
+    # Time lost to the event up to 2: triangles and trapezoids.
+    area = np.array([0.5, 0.75, 0.5]) / 2
+    ratio = actual_expected_ratio(y @ area, risk @ area, **options)
+    np.testing.assert_allclose(found.ratio_over_time, ratio, rtol=1e-12)
+
+
+def test_without_censoring_it_is_that_of_labels(rng):
+    event, time, risk = draw_times(rng, censoring=1e-9)
+    found = survival_calibration(event, time, risk, times=TIMES, n_resamples=19, random_state=0)
+    for one, p in zip(found.horizons, risk.T, strict=True):
+        y = time <= one.horizon
+        assert one.smooth_ece.estimate == pytest.approx(smooth_ece(y, p), abs=1e-4)
+        interval = confidence_interval(y, p, random_state=0)
+        assert one.smooth_ece.high == pytest.approx(interval.high, abs=0.02)
+
+
+def test_observed_risks_have_about_the_interval_of_greenwood(rng):
+    event, time, risk = draw_times(rng, 3000, 1.0)
+    found = survival_calibration(event, time, risk, times=TIMES, n_resamples=2).horizons
+    for one in found:
+        steps = np.sort(time[event & (time <= one.horizon)])
+        at_risk = (time >= steps[:, None]).sum(axis=1)
+        survival = np.prod(1 - 1 / at_risk)
+        error = survival * np.sqrt(np.sum(1 / (at_risk * (at_risk - 1.0))))
+        assert one.observed.estimate == pytest.approx(1 - survival)
+        length = one.observed.high - one.observed.low
+        assert length == pytest.approx(2 * norm.isf(0.025) * error, rel=0.03)
+
+
+def test_holm(rng):
+    """The smallest of three p-values is multiplied by 3, the next by 2, and none falls below."""
+    event, time, risk = draw_times(rng)
+    risk[:, 1] **= 0.8
+    found = survival_calibration(event, time, risk, times=TIMES, n_resamples=99, random_state=0)
+    raw = np.array([one.test.pvalue for one in found.horizons])
+    order = np.argsort(raw)
+    expected = np.minimum(np.maximum.accumulate(raw[order] * [3, 2, 1]), 1)
+    assert [found.horizons[k].pvalue for k in order] == pytest.approx(expected)
+    assert found.pvalue == pytest.approx(expected[0])
+
+
+def test_sentences(rng):
+    event, time, risk = draw_times(rng, 2000)
+    odds = logit(risk)
+    for wrong, words in (
+        (risk, "no more than chance"),
+        (risk / 1.3, "too low"),
+        (risk ** (1 / 1.5), "too high"),
+        (expit(2.5 * (odds - odds.mean(axis=0)) + odds.mean(axis=0)), "too extreme"),
+        (expit(0.3 * (odds - odds.mean(axis=0)) + odds.mean(axis=0)), "not extreme enough"),
+    ):
+        wrong = wrong * (risk.mean(axis=0) / wrong.mean(axis=0) if "extreme" in words else 1)
+        wrong = np.clip(wrong, 1e-3, 1 - 1e-3)
+        found = survival_calibration(event, time, wrong, times=TIMES, random_state=0)
+        (sentence,) = str(found.horizons[1]).splitlines()
+        assert words in sentence, sentence
+        assert str(found).count("Up to") == 3
+    found = survival_calibration([0] * 30, [3] * 30, np.full((30, 1), 0.5), times=[1])
+    assert "0.0 % have the event and 50.0 % were expected: risks are too high (p" in str(found)
+
+
+def test_no_event_at_all():
+    """30 rows were followed, and none has an event of risk .5: 2^-30, and twice that."""
+    time = np.append(np.full(30, 3), [0.2, 0.5])
+    found = survival_calibration(np.zeros(32), time, np.full((32, 1), 0.5), times=[1]).horizons[0]
+    assert found.pvalue == pytest.approx(2**-29)
+    assert found.observed == (0, 0, pytest.approx(1 - 0.025 ** (1 / 30)))
+    assert found.ratio == (0, 0, pytest.approx(-np.log(0.025) / 15))
+    pairs = np.arange(32) // 2
+    found = survival_calibration(
+        np.zeros(32), time, np.full((32, 1), 0.5), times=[1], clusters=pairs
+    ).horizons[0]
+    assert found.pvalue == 1
+    assert found.observed.high == 1
+
+
+def test_causes_survival_and_one_horizon(rng):
+    event, time, risk = draw_times(rng)
+    options = {"times": TIMES, "n_resamples": 19, "random_state": 0}
+    found = survival_calibration(event, time, risk, **options)
+    same = survival_calibration(event, time, survival=1 - risk, **options)
+    np.testing.assert_allclose(same.to_frame(), found.to_frame(), rtol=1e-9)
+    kinds = np.where(event, 1 + np.arange(300) % 2, 0)
+    one = survival_calibration(kinds, time, risk / 2, cause=2, **options)
+    y = pseudo_values(kinds, time, horizon=2.0, cause=2)
+    assert one.horizons[2].observed.estimate == pytest.approx(y.mean())
+
+
+def test_frame(rng):
+    event, time, risk = draw_times(rng)
+    found = survival_calibration(event, time, risk, times=TIMES, n_resamples=19, random_state=0)
+    frame = found.to_frame()
+    assert frame.index.tolist() == TIMES
+    assert frame["ratio_high"].tolist() == [one.ratio.high for one in found.horizons]
+    assert frame["test"].tolist() == [one.test.pvalue for one in found.horizons]
+
+
+def test_where_no_slope_exists(rng):
+    event, time, risk = draw_times(rng)
+    risk[0] = 0, 1, 1
+    for one in survival_calibration(event, time, risk, times=TIMES, n_resamples=2).horizons:
+        assert np.isnan(one.slope.estimate)
+        assert one.slope[1:] == (-np.inf, np.inf)
+    found = survival_calibration(event, time, np.zeros((300, 1)), times=[1], n_resamples=2)
+    assert np.isnan(found.horizons[0].ratio.estimate)
+
+
+def test_refusals():
+    event, time, risk = [1, 0, 1], [1, 2, 3], np.full((3, 1), 0.5)
+    for change, message in (
+        ({"times": [4]}, None),
+        (
+            {"event": [1, 1, 0], "times": [4]},
+            "^times must not be later than the last time, 3",
+        ),
+        ({"times": [[1]]}, "^times must be one-dimensional"),
+        ({"times": [1, 2]}, r"^risk must have shape \(3, 2\)"),
+        ({"risk": None}, "^Give either risk or survival; got neither"),
+        ({"strata": [0, 1]}, "^strata must hold a label for each of the 3 rows; got 2"),
+        ({"clusters": [0, 1]}, "^clusters must hold one label for each of the 3 rows; got 2"),
+        ({"confidence_level": 1}, "^confidence_level must"),
+    ):
+        arguments = {"event": event, "time": time, "risk": risk, "times": [2]} | change
+        if message is None:
+            assert survival_calibration(**arguments).horizons[0].observed.estimate == 1
+            continue
+        with pytest.raises(ValueError, match=message):
+            survival_calibration(**arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.75])
+@pytest.mark.parametrize("slope", [1.0, 1.5])
+def test_coverage(share, slope):
+    """Ratio, intercept, slope and SmoothECE, where a share of the rows is censored before 2."""
+    rng, n_samples = np.random.default_rng(0), 200
+    rate = np.exp(rng.normal(-1.5, 1, 100_000))
+    time, unit = rng.exponential(1 / rate), rng.exponential(size=100_000)
+    end_rate = brentq(lambda c: np.mean(unit / c < np.minimum(time, 2)) - share, 1e-3, 50)
+
+    def predict(rate):
+        return expit(slope * logit(np.clip(-np.expm1(-2 * rate), 1e-9, 1 - 1e-9)))
+
+    risk, p = -np.expm1(-2 * rate), predict(rate)
+    scaled = mean_recalibration(risk, p, link="logit")
+    truth = {
+        "ratio": risk.mean() / p.mean(),
+        "calibration_in_the_large": scaled.calibration_in_the_large.estimate,
+        "slope": scaled.slope.estimate,
+        "smooth_ece": smooth_ece(risk, p),
+    }
+    covered, rejected = dict.fromkeys(truth, 0), 0
+    for _ in range(n_samples):
+        rate = np.exp(rng.normal(-1.5, 1, 300))
+        time, end = rng.exponential(1 / rate), rng.exponential(1 / end_rate, 300)
+        found = survival_calibration(
+            time <= end,
+            np.minimum(time, end),
+            predict(rate)[:, None],
+            times=[2],
+            n_resamples=99,
+            random_state=rng,
+        ).horizons[0]
+        for name, value in truth.items():
+            interval = getattr(found, name)
+            covered[name] += interval.low <= value <= interval.high
+        rejected += found.pvalue <= 0.05
+    for name, count in covered.items():
+        assert count >= binom.ppf(0.001, n_samples, 0.94), (name, count)
+    if slope == 1:
+        assert rejected <= binom.ppf(0.999, n_samples, 0.05)
