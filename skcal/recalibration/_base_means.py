@@ -95,7 +95,10 @@ class MeanRecalibrator(RegressionRecalibrator):
 
 
 class LinkedMeanRecalibrator(MeanRecalibrator):
-    """Base class of those with a link; ``_fit_linked(rows, power)`` gets a power of 0 without."""
+    """Base class of those with a link; ``_fit_linked(rows, power)`` gets a power of 0 without.
+
+    What else a subclass reads of the rows is handed on.
+    """
 
     link_: str
 
@@ -104,7 +107,7 @@ class LinkedMeanRecalibrator(MeanRecalibrator):
         if not 1 <= check_number("power", self.power, 1) <= 2:
             raise ValueError(f"power must be from 1 to 2; got {self.power!r}.")
 
-    def _fit(self, rows):
+    def _fit(self, rows, **more):
         means, targets = rows.predictions[:, 0], rows.targets
         self.link_ = self.link
         if self.link == "auto":
@@ -116,11 +119,11 @@ class LinkedMeanRecalibrator(MeanRecalibrator):
             if self.power == 2:
                 refuse_rows("y must be above 0 with a power of 2", targets, targets == 0)
         self._lowest = means.min()
-        self._fit_linked(rows, self._find_power())
+        self._fit_linked(rows, self._find_power(), **more)
 
-    def _repair(self, means):
+    def _repair(self, means, **more):
         power = self._find_power()
-        return to_means(self._repair_linked(self._lift(means), power), power)
+        return to_means(self._repair_linked(self._lift(means), power, **more), power)
 
     def _lift(self, means):
         """Means that the link takes."""

@@ -1,6 +1,7 @@
 """Corrections of a classifier's log-odds by what else is known of a row."""
 
 from abc import ABCMeta, abstractmethod
+from functools import partial
 
 import numpy as np
 from scipy.special import softmax
@@ -8,7 +9,9 @@ from sklearn.base import BaseEstimator
 
 from skcal._input._validation import show_labels
 from skcal._numerics.recalibration._deal import deal_splits
+from skcal._numerics.recalibration._group_losses import LogLoss
 from skcal._numerics.recalibration._group_scaling import find_factor
+from skcal._numerics.recalibration._losses import find_losses
 from skcal._numerics.recalibration._row_blocks import floor_logits
 from skcal._numerics.recalibration._scores import combine_odds, find_floor, log_odds
 from skcal._numerics.recalibration._weights import count_as_rows
@@ -24,7 +27,7 @@ from skcal.recalibration._class_scores import (
 
 # Weights that count more rows are scaled down to this many, or they would swamp the penalties.
 _MOST_ROWS = 1e9
-# Number of folds if the classifier has none.
+# Number of folds if the estimator has none.
 _N_FOLDS = 5
 
 
@@ -34,9 +37,9 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
     With more than two classes each class is corrected against the rest. `levels` has the levels of
     each column that is read; `classes` labels the columns of scores; `input` says what scores are.
 
-    A subclass implements ``_fit_class(odds, outcomes, mass, numbers, splits)``, which returns a
-    correction of one class, and what those of other rows say of each row; and ``_apply(fitted,
-    odds, numbers)``. `maps_` holds the correction of the second of two classes, or of each class;
+    A subclass implements ``_fit_map(loss, mass, numbers, splits)``, which returns the correction of
+    one class, and what those of other rows say of each row; and ``_apply(fitted, odds, numbers)``.
+    `maps_` holds the correction of the second of two classes, or of each class;
     `factor_`, in [0, 1], multiplies corrections: 0 leaves scores as they are.
     """
 
@@ -47,7 +50,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         self.n_jobs = n_jobs
 
     @abstractmethod
-    def _fit_class(self, odds, outcomes, mass, numbers, splits):
+    def _fit_map(self, loss, mass, numbers, splits):
         """The correction of one class, and of each row by corrections that have not seen it."""
 
     @abstractmethod
@@ -69,7 +72,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         mass = np.ones(len(y)) if sample_weight is None else sample_weight
         present = mass > 0
         scores, codes = scores[present], codes[present]
-        mass = _limit(count_as_rows(mass[present].astype(np.float64)))
+        mass = count_limited(mass[present].astype(np.float64))
         numbers, fold = numbers[present], fold[present]
         self._depth, self._smallest = np.inf, 0.0
         if self.input == "logits":
@@ -91,16 +94,20 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
 
     def _fit_classes(self, scores, codes, mass, numbers, fold):
         odds = self._to_log_odds(scores)
-        splits = _split(scores, codes, mass, fold)
+        splits = split_folds(fold, partial(deal_splits, scores, codes, mass))
         first = scores.shape[1] - odds.shape[1]
         tasks = (
-            (self._fit_class, own, (codes == first + k) + 0.0, mass, numbers, splits)
+            (self._fit_map, LogLoss(own, (codes == first + k) + 0.0), mass, numbers, splits)
             for k, own in enumerate(odds.T)
         )
         fits = run_parallel(tasks, self.n_jobs)
         self.maps_ = [fitted for fitted, _ in fits]
         held_out = np.column_stack([corrections for _, corrections in fits])
-        self.factor_ = find_factor(odds, held_out, codes, mass)
+
+        def lose(factor):
+            return mass @ find_losses(combine_odds(odds + factor * held_out), codes, "log")
+
+        self.factor_ = find_factor(lose)
 
     def predict_proba(self, scores, *, numbers):
         """Corrected probabilities, a column for each class; `scores` and `numbers` as in `fit`."""
@@ -130,18 +137,17 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         return log_odds(np.log(np.clip(scores, self._smallest, 1.0)))
 
 
-def _split(scores, codes, mass, fold):
-    """Pairs of train and test rows: the folds of the classifier, where there are several."""
+def split_folds(fold, deal):
+    """Pairs of train and test rows: the folds of the estimator, or those of ``deal(n_folds)``."""
     found = np.unique(fold)
     if len(found) > 1:
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in found]
-    if len(codes) == 1:
-        return []
-    return deal_splits(scores, codes, mass, min(_N_FOLDS, len(codes)))
+    return [] if len(fold) == 1 else deal(min(_N_FOLDS, len(fold)))
 
 
-def _limit(weights):
-    """Weights with a sum of at most `_MOST_ROWS`; the smallest may vanish beside the largest."""
+def count_limited(weights):
+    """Weights as numbers of rows, at most `_MOST_ROWS`; the smallest may vanish."""
+    weights = count_as_rows(weights)
     largest = float(weights.max())
     most = _MOST_ROWS / np.sum(weights / largest)
     return weights.astype(np.float64) if largest <= most else weights / largest * most

@@ -1,4 +1,4 @@
-"""Corrections of log-odds that are linear in the groups of a row."""
+"""Corrections that are linear in the groups of a row."""
 
 from itertools import combinations
 from typing import NamedTuple
@@ -9,6 +9,7 @@ import pandas as pd
 from skcal._numerics.recalibration._group_scaling import MOST_CELLS, GroupDesign, fit_group_scaling
 from skcal._numerics.recalibration._newton import centre_features
 from skcal.recalibration._group_correction import GroupCorrection
+from skcal.recalibration._group_mean_correction import GroupMeanCorrection
 
 # Smallest number of rows in a cell of two columns; the largest cells are used.
 _FEWEST_ROWS = 20
@@ -17,7 +18,7 @@ _N_MERGED = 4
 
 
 class GroupScalingMap(NamedTuple):
-    """The correction of one class: intercepts and slopes of the standardised log-odds."""
+    """A correction: intercepts and slopes of the standardised scores, on the scale of a link."""
 
     coefficients: np.ndarray
     centre: float
@@ -25,15 +26,15 @@ class GroupScalingMap(NamedTuple):
     pairs: list[tuple[int, int, np.ndarray]]
 
 
-class GroupScaling(GroupCorrection):
+class LinearInGroups:
     """An intercept and a slope for each level, and an intercept for some pairs of levels.
 
     Those of all rows apart, all are shrunk to 0, those of each column, and of each pair of columns,
     by a penalty of their own, which is estimated.
     """
 
-    def _fit_class(self, odds, outcomes, mass, numbers, splits):
-        share = mass / mass.sum()
+    def _fit_map(self, loss, mass, numbers, splits):
+        odds, share = loss.offset, mass / mass.sum()
         centred, (centre,) = centre_features(odds[:, None], share)
         scale = np.sqrt(share @ centred[:, 0] ** 2)
         start = GroupScalingMap(np.empty(0), centre, scale if scale > 0 else 1.0, [])
@@ -41,7 +42,7 @@ class GroupScaling(GroupCorrection):
         design = self._make_design(start, odds, merged)
         pairs = list(self._find_pairs(merged))
         coefficients, _, held_out, chosen = fit_group_scaling(
-            design, odds, outcomes, mass, splits, merged, pairs
+            design, loss, mass, splits, merged, pairs
         )
         return start._replace(coefficients=coefficients, pairs=chosen), held_out
 
@@ -49,22 +50,7 @@ class GroupScaling(GroupCorrection):
         design = self._make_design(fitted, odds, self._merge(numbers))
         return design.correct(fitted.coefficients)
 
-    def to_frame(self):
-        """Corrections by group, those of several classes side by side.
-
-        Returns
-        -------
-        DataFrame
-            Columns "intercept", at the mean log-odds, and "slope"; NaN where there is none.
-        """
-        if not self.maps_:
-            return pd.DataFrame(columns=["intercept", "slope"], dtype=np.float64)
-        classes = self.classes_[vars(self).get("_seen", slice(None))]
-        names = classes[-len(self.maps_) :].tolist()
-        frames = [self._show(fitted) for fitted in self.maps_]
-        return frames[0] if len(frames) == 1 else pd.concat(frames, axis=1, keys=names)
-
-    def _show(self, fitted):
+    def _show(self, fitted, unit=1.0):
         titles = [["all rows"], *(own.titles for own in self.levels)]
         sloped = sum(map(len, titles))
         _, levels = self._list_columns()
@@ -75,7 +61,7 @@ class GroupScaling(GroupCorrection):
         effects = self.factor_ * fitted.coefficients
         slope = np.full(len(index), np.nan)
         slope[:sloped] = effects[len(index) :] / fitted.scale
-        frame = pd.DataFrame({"intercept": effects[: len(index)], "slope": slope}, index)
+        frame = pd.DataFrame({"intercept": unit * effects[: len(index)], "slope": slope}, index)
         # Missing values are a level of a column and of its merged bins.
         return frame.groupby(level=0, sort=False).sum(min_count=1)
 
@@ -118,3 +104,39 @@ class GroupScaling(GroupCorrection):
         scores = (odds - fitted.centre) / fitted.scale
         design = GroupDesign(codes, sizes, scores, 1 + len(self.levels))
         return design.add(merged, fitted.pairs)
+
+
+class GroupScaling(LinearInGroups, GroupCorrection):
+    """Of the log-odds of classes."""
+
+    def to_frame(self):
+        """Corrections by group, those of several classes side by side.
+
+        Returns
+        -------
+        DataFrame
+            Columns "intercept", at the mean log-odds, and "slope"; NaN where there is none.
+        """
+        if not self.maps_:
+            return pd.DataFrame(columns=["intercept", "slope"], dtype=np.float64)
+        classes = self.classes_[vars(self).get("_seen", slice(None))]
+        names = classes[-len(self.maps_) :].tolist()
+        frames = [self._show(fitted) for fitted in self.maps_]
+        return frames[0] if len(frames) == 1 else pd.concat(frames, axis=1, keys=names)
+
+
+class GroupMeanScaling(LinearInGroups, GroupMeanCorrection):
+    """Of means, on the scale of a link."""
+
+    def to_frame(self):
+        """Corrections by group, on the scale of the link.
+
+        Returns
+        -------
+        DataFrame
+            Columns "intercept", at the mean of the predictions, and "slope"; NaN where there is
+            none.
+        """
+        if self.map_ is None:
+            return pd.DataFrame(columns=["intercept", "slope"], dtype=np.float64)
+        return self._show(self.map_, self._unit)

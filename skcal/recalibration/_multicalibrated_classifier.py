@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
 from sklearn.utils import get_tags
 
 from skcal._fitting._folds import get_classifier
-from skcal._input._levels import Levels, find_levels
-from skcal._input._validation import check_option
+from skcal._input._levels import Levels
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base_classifier import BaseRecalibratedClassifier
-from skcal.recalibration._feature_columns import choose_features, list_columns
 from skcal.recalibration._group_boosting import GroupBoosting, GroupBoostingMap
+from skcal.recalibration._group_columns import ReadsGroups
 from skcal.recalibration._group_scaling import GroupScaling, GroupScalingMap
 
-# Corrections by name, with the number of bins and the fewest rows of a level.
-_METHODS = {"scaling": (GroupScaling, 16, 20), "boosting": (GroupBoosting, 64, 1)}
+_METHODS = {"scaling": GroupScaling, "boosting": GroupBoosting}
 # What is fitted consists of these.
 PARTS = (GroupBoosting, GroupBoostingMap, GroupScaling, GroupScalingMap, Levels)
-# Categories of a column that count; HistGradientBoostingRegressor knows no more.
-_MOST_LEVELS = 254
 
 
-class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
+class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
     r"""Classifier whose probabilities are recalibrated within groups, not only on average.
 
     The groups are made of columns of X: of values, of bins of numbers, of missing values, and of
@@ -200,16 +195,16 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         self.progress = progress
 
     def _choose_recalibrator(self):
-        check_option("method", self.method, tuple(_METHODS))
+        self._check_method()
         if get_tags(get_classifier(self.estimator)).input_tags.pairwise:
             raise ValueError(
                 "estimator must take features, which define the groups; got one that takes "
                 "pairwise X, a kernel or distances."
             )
-        return _METHODS[self.method][0]()
+        return _METHODS[self.method]()
 
     def _prepare(self, recalibrator, X):
-        self._features = choose_features(X, self.features)
+        self._choose_columns(X)
         by_function = self.response_method_ == "decision_function"
         return recalibrator.set_params(
             classes=self.classes_,
@@ -218,23 +213,9 @@ class MulticalibratedClassifierCV(BaseRecalibratedClassifier):
         )
 
     def _learn_rows(self, recalibrator, X, sample_weight, splits):
-        _, n_bins, fewest = _METHODS[self.method]
-        columns = list(list_columns(X, self._features))
-        present = slice(None) if sample_weight is None else sample_weight > 0
-        self._levels = [
-            find_levels(name, column[present], n_bins, fewest, _MOST_LEVELS)[0]
-            for name, column in columns
-        ]
+        found = self._learn_groups(X, sample_weight, splits)
         recalibrator.set_params(levels=self._levels)
-        # Rows that are never tested are of one fold, as those of a single classifier are.
-        fold = np.full(len(columns[0][1]), len(splits or ()), dtype=np.intp)
-        for number, (_, test) in enumerate(splits or ()):
-            fold[test] = number
-        return {"numbers": self._number(columns), "fold": fold}
+        return found
 
     def _read_rows(self, X):
-        return {"numbers": self._number(list_columns(X, self._features))}
-
-    def _number(self, columns):
-        pairs = zip(self._levels, columns, strict=True)
-        return np.column_stack([levels.number(column) for levels, (_, column) in pairs])
+        return self._read_groups(X)

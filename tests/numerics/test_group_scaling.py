@@ -8,11 +8,11 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from skcal._numerics.recalibration import _group_scaling
+from skcal._numerics.recalibration._group_losses import LogLoss, find_log_loss
 from skcal._numerics.recalibration._group_scaling import (
     GroupDesign,
     choose_pairs,
     find_factor,
-    find_log_loss,
     fit_group_scaling,
     score_interactions,
 )
@@ -72,7 +72,7 @@ def test_design(rng):
 
 def test_gradient_is_zero_at_the_optimum(rng):
     design, offset, targets, mass, splits = draw(rng)
-    coefficients, penalties, *_ = fit_group_scaling(design, offset, targets, mass, splits)
+    coefficients, penalties, *_ = fit_group_scaling(design, LogLoss(offset, targets), mass, splits)
     dense, common = densify(design), find_common(targets, mass)
     each = [common, *penalties[:3], common, *penalties[3:]]
     spread = np.repeat(each, [1, 3, 4, 5, 1, 3, 4])
@@ -102,7 +102,7 @@ def test_penalties_are_at_a_mode_of_their_posterior(rng, monkeypatch):
     monkeypatch.setattr(_group_scaling, "_MOST_STEPS", 2000)
     monkeypatch.setattr(_group_scaling, "_LEAST_CHANGE", 1e-10)
     design, offset, targets, mass, splits = draw(rng)
-    coefficients, penalties, *_ = fit_group_scaling(design, offset, targets, mass, splits)
+    coefficients, penalties, *_ = fit_group_scaling(design, LogLoss(offset, targets), mass, splits)
     dense, proba = densify(design), expit(offset + design.correct(coefficients))
     curvature = dense.T * (mass * proba * (1 - proba)) @ dense
     pull = curvature @ coefficients + dense.T @ (mass * (targets - proba))
@@ -122,12 +122,11 @@ def test_penalties_are_at_a_mode_of_their_posterior(rng, monkeypatch):
 def test_corrections_of_rows_held_out_are_the_optimum_of_the_others(rng):
     """With penalties that are estimated from these alone; to a few digits."""
     design, offset, targets, mass, splits = draw(rng)
-    problem = design, offset, targets, mass, splits
+    problem = design, LogLoss(offset, targets), mass, splits
     coefficients, penalties, held_out, _ = fit_group_scaling(*problem)
     for train, test in splits:
-        part = _group_scaling._Problem(
-            design.take(train), offset[train], targets[train], mass[train]
-        )
+        rows = LogLoss(offset[train], targets[train])
+        part = _group_scaling._Problem(design.take(train), rows, mass[train])
         own = part.estimate_penalties(coefficients)
         assert not np.allclose(own, penalties, rtol=0.01)
         expected = part.minimise(own, np.zeros(design.n_coefficients))
@@ -216,7 +215,8 @@ def test_pairs_that_few_folds_choose_are_left_out(rng, monkeypatch):
     splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
     choices = [[5, 2, 7], [2], [7, 2], [1]]
     monkeypatch.setattr(_group_scaling, "choose_pairs", lambda *_: choices)
-    *_, chosen = fit_group_scaling(one, scores, targets, np.ones(300), splits, numbers, pairs)
+    problem = one, LogLoss(scores, targets), np.ones(300), splits
+    *_, chosen = fit_group_scaling(*problem, numbers, pairs)
     assert [pair[:2] for pair in chosen] == [pairs[2][:2]]
 
 
@@ -225,7 +225,7 @@ def test_pairs_join_the_design(rng):
     one = GroupDesign([np.zeros(4000, dtype=int)], [1], scores, n_sloped=1)
     fold = np.arange(4000) % 2
     splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(2)]
-    problem = one, scores, targets, np.ones(4000), splits
+    problem = one, LogLoss(scores, targets), np.ones(4000), splits
     coefficients, _, held_out, chosen = fit_group_scaling(*problem, numbers, pairs)
     assert chosen[0][:2] == (0, 1)
     joint = one.add(numbers, chosen)
@@ -250,7 +250,7 @@ def test_corrections_of_rows_held_out_have_not_seen_them(rng, monkeypatch):
     flipped[own] = 1 - flipped[own]
     fix_penalties(monkeypatch, 10.0)
     before, after = (
-        fit_group_scaling(design, offset, y, mass, splits)[2] for y in (targets, flipped)
+        fit_group_scaling(design, LogLoss(offset, y), mass, splits)[2] for y in (targets, flipped)
     )
     np.testing.assert_allclose(after[own], before[own], atol=1e-3)
     assert np.abs(after[other] - before[other]).max() > 0.3
@@ -261,9 +261,10 @@ def test_weights_count_rows(rng):
     counts = rng.integers(0, 3, 200)
     rows = np.repeat(np.arange(200), counts)
     copies = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
-    problem = design, offset, targets, counts, splits
+    problem = design, LogLoss(offset, targets), counts, splits
     coefficients, penalties, held_out, _ = fit_group_scaling(*problem)
-    repeated = design.take(rows), offset[rows], targets[rows], np.ones(len(rows)), copies
+    loss = LogLoss(offset, targets).take(rows)
+    repeated = design.take(rows), loss, np.ones(len(rows)), copies
     expected = fit_group_scaling(*repeated)
     np.testing.assert_allclose(coefficients, expected[0], atol=1e-6)
     np.testing.assert_allclose(penalties, expected[1], rtol=1e-6)
@@ -277,7 +278,7 @@ def test_no_groups_and_sure_scores():
     halves = [np.arange(30) % 2 == k for k in range(2)]
     splits = [(np.flatnonzero(~half), np.flatnonzero(half)) for half in halves]
     for offset in (0.0, 40.0, -800.0):
-        problem = design, np.full(30, offset), targets, np.ones(30), splits
+        problem = design, LogLoss(np.full(30, offset), targets), np.ones(30), splits
         (a, slope), *_ = fit_group_scaling(*problem)
         pull = find_common(targets, np.ones(30)) * a
         assert pull == pytest.approx(27 - 30 * expit(offset + a), abs=1e-5)
@@ -300,22 +301,26 @@ def test_scores_that_are_sure_and_wrong(rng, monkeypatch, offset):
 
     monkeypatch.setattr(_group_scaling, "minimize_convex", count_evaluations)
     fix_penalties(monkeypatch, 1.0)
-    held_out = fit_group_scaling(design, offset, targets, np.ones(60), splits)[2]
+    loss = LogLoss(offset, targets)
+    held_out = fit_group_scaling(design, loss, np.ones(60), splits)[2]
     assert max(counts) < 150
     for train, test in splits:
-        part = design.take(train), offset[train], targets[train], np.ones(30)
+        part = design.take(train), loss.take(train), np.ones(30)
         expected = _group_scaling._Problem(*part).minimise([1.0, 1.0], np.zeros(8))
         expected = design.take(test).correct(expected)
         np.testing.assert_allclose(held_out[test], expected, rtol=1e-3)
 
 
 def test_factor_has_the_least_loss_with_some_doubt(rng):
-    odds, corrections = rng.normal(size=(2, 400, 1))
-    codes = (rng.random(400) < expit(odds + 0.4 * corrections)[:, 0]).astype(int)
+    odds, corrections = rng.normal(size=(2, 400))
+    targets = (rng.random(400) < expit(odds + 0.4 * corrections)) + 0.0
     mass, grid = rng.integers(1, 4, 400) / 8, np.linspace(0, 1, 1001)
-    scores = odds + grid * corrections
-    losses = mass @ find_log_loss(codes[:, None], scores) + 5 * grid**2
-    best = grid[losses.argmin()]
+
+    def lose(factor):
+        return mass @ find_log_loss(targets, odds + factor * corrections)
+
+    losses = [lose(factor) + 5 * factor**2 for factor in grid]
+    best = grid[np.argmin(losses)]
     assert 0.1 < best < 0.9
-    assert find_factor(odds, corrections, codes, mass) == pytest.approx(best, abs=1e-3)
-    assert find_factor(odds, -corrections, codes, mass) == 0
+    assert find_factor(lose) == pytest.approx(best, abs=1e-3)
+    assert find_factor(lambda factor: lose(-factor)) == 0

@@ -1,5 +1,7 @@
 """MulticalibratedClassifierCV: what it gains, by known truth, and all that it may be given."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -23,13 +25,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
+from skcal._numerics.recalibration._deal import deal_splits
 from skcal.recalibration import (
     IsotonicRecalibration,
     MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
-from skcal.recalibration._group_correction import _split
+from skcal.recalibration._group_correction import split_folds
 from skcal.scorers import get_scorer
 from tests.recalibration.family import NAMES, make_features, may_harm
 
@@ -643,9 +646,10 @@ def test_bad_new_rows(X):
 def test_folds_of_corrections():
     """Those of the classifier; others where it has none, and none of a single row."""
     scores, codes = np.array([[0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]), np.array([0, 1, 1])
-    given = _split(scores, codes, None, np.array([0, 0, 1]))
+    deal = partial(deal_splits, scores, codes, None)
+    given = split_folds(np.array([0, 0, 1]), deal)
     assert [(list(train), list(test)) for train, test in given] == [([2], [0, 1]), ([0, 1], [2])]
     alone = np.zeros(3, dtype=int)
-    tested = [row for _, test in _split(scores, codes, None, alone) for row in test]
+    tested = [row for _, test in split_folds(alone, deal) for row in test]
     assert sorted(tested) == [0, 1, 2]
-    assert _split(scores[:1], codes[:1], None, alone[:1]) == []
+    assert split_folds(alone[:1], deal) == []

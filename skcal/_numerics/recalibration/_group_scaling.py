@@ -1,4 +1,4 @@
-"""Corrections of log-odds by groups of rows, with ridge penalties; how much of any to apply."""
+"""Corrections by groups of rows, with ridge penalties, for any loss; how much of any to apply."""
 
 from itertools import pairwise
 
@@ -6,15 +6,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, log_expit
 from scipy.stats import false_discovery_control, norm
 
-from skcal._numerics.recalibration._losses import find_losses
 from skcal._numerics.recalibration._newton import minimize_convex, solve_newton_step
-from skcal._numerics.recalibration._scores import combine_odds
 
-# Penalties of effects of groups, in units of rows: the first, the weakest, and the strongest, by
-# which nothing is left.
+# Penalties of effects of groups, inverse variances: the first, the weakest, and the strongest, by
+# which nothing is left; of rows that tell more than an outcome of rate 1/2 it is more.
 _FIRST, _WEAKEST, _STRONGEST = 100.0, 1.0, 3e4
 # The penalty of what all rows have in common, for events of rate 1/2; less for rarer ones, of whose
 # log odds a row tells less. Else the rate of a rare event behind a balanced model is not reached.
@@ -29,7 +26,7 @@ _FALSE_SHARE = 0.5
 MOST_CELLS = 1000
 # Sums over rows and columns of a table are made independent by this share of their curvature.
 _DAMPING = 1e-9
-# The log loss of rows held out that a whole correction must gain for half of it to be applied. At 5
+# The loss of rows held out that a whole correction must gain for half of it to be applied. At 5
 # the gain of true effects is hardly smaller, and the harm to calibrated models half of that at 2.
 _DOUBT = 5.0
 
@@ -120,19 +117,19 @@ class GroupDesign:
         return spread
 
 
-def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs=()):
+def fit_group_scaling(design, loss, mass, splits, numbers=None, pairs=()):
     """Coefficients, their penalties, the correction of held-out rows, and the pairs that count.
 
-    The coefficients minimise the penalised log loss
+    The coefficients minimise the penalised loss, one of `_group_losses`,
 
-        sum_i m_i loss(y_i, offset_i + correction_i) + sum_f penalty_f |c_f|^2 / 2
+        sum_i m_i loss_i(correction_i) + sum_f penalty_f |c_f|^2 / 2
 
     with a penalty for each family f of coefficients. This is the inverse variance of a normal
     prior, of the largest marginal likelihood, by Laplace's approximation, times 1/s, the density of
     the standard deviation s. Without 1/s, half of many families that are 0 would seem not to be.
     There is a mode at s = 0, too; what is found is the one near the start, if there is any.
 
-    Pairs of columns are chosen by what a fit without any leaves of the outcomes. Held-out
+    Pairs of columns are chosen by what a fit without any leaves of the targets. Held-out
     corrections are learned from other rows. So are their pairs and penalties, by a loss that is
     quadratic near the coefficients of all rows without pairs.
 
@@ -141,7 +138,7 @@ def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs
     for rows in none. `pairs` are (column, column, cells): `cells` has the number of the cell of
     each pair of levels, and the number of cells for those in none.
     """
-    whole = _Problem(design, offset, targets, mass)
+    whole = _Problem(design, loss, mass)
     first, penalties = whole.fit(np.zeros(design.n_coefficients))
     end = design.intercepts[-1].stop
 
@@ -149,19 +146,19 @@ def fit_group_scaling(design, offset, targets, mass, splits, numbers=None, pairs
         joint = design.add(numbers, [pairs[place] for place in places])
         return joint, np.insert(first, end, np.zeros(joint.n_coefficients - len(first)))
 
-    fold = np.zeros(len(targets), dtype=np.intp)
+    fold = np.zeros(len(mass), dtype=np.intp)
     for number, (_, test) in enumerate(splits):
         fold[test] = number
     likely, *others = choose_pairs(numbers, pairs, *whole.find_residuals(first), fold)
     # Held-out corrections can only answer for pairs that they have, too.
     chosen = [place for place in likely if sum(place in own for own in others) > len(splits) / 2]
-    coefficients, held_out = first, np.zeros(len(targets))
+    coefficients, held_out = first, np.zeros(len(mass))
     if chosen:
         joint, start = extend(chosen)
-        coefficients, penalties = _Problem(joint, offset, targets, mass).fit(start)
+        coefficients, penalties = _Problem(joint, whole.loss, mass).fit(start)
     for (train, test), own in zip(splits, others, strict=False):
         joint, start = extend(own)
-        part = _Problem(joint.take(train), offset[train], targets[train], mass[train])
+        part = _Problem(joint.take(train), whole.loss.take(train), mass[train])
         found = part.minimise(part.estimate_penalties(start), start, last_decrement=_COARSE)
         held_out[test] = joint.take(test).correct(found)
     return coefficients, penalties, held_out, [pairs[place] for place in chosen]
@@ -171,7 +168,7 @@ def choose_pairs(numbers, pairs, residuals, weights, fold):
     """Yield the pairs of columns that tell something: by all rows, then by those out of each fold.
 
     They are places in `pairs`, of the strongest first. Some arguments are those of
-    `fit_group_scaling`; `residuals` are what is left of the outcomes, and `weights` its variance.
+    `fit_group_scaling`; `residuals` are what is left of the targets, and `weights` its variance.
 
     The strongest ones that hold 1000 cells at most are taken, among those that the procedure of
     Benjamini and Hochberg finds where half of them may be false: the more pairs tell something, the
@@ -245,61 +242,59 @@ def _border(tables):
     return products
 
 
-def find_log_loss(targets, scores):
-    """Log loss of each row, by log-odds."""
-    return -(targets * log_expit(scores) + (1 - targets) * log_expit(-scores))
+def find_factor(lose):
+    """What corrections of rows held out are to be multiplied by, in [0, 1], with some doubt.
 
+    `lose(factor)` is their loss.
+    """
 
-def find_factor(odds, corrections, codes, mass):
-    """What corrections of rows held out are to be multiplied by, in [0, 1], with some doubt."""
+    def doubt(factor):
+        return lose(factor) + _DOUBT * factor**2
 
-    def lose(factor):
-        losses = find_losses(combine_odds(odds + factor * corrections), codes, "log")
-        return mass @ losses + _DOUBT * factor**2
-
-    found = minimize_scalar(lose, bounds=(0.0, 1.0), method="bounded")
-    return float(found.x) if found.fun < lose(0.0) else 0.0
+    found = minimize_scalar(doubt, bounds=(0.0, 1.0), method="bounded")
+    return float(found.x) if found.fun < doubt(0.0) else 0.0
 
 
 class _Problem:
-    """The penalised mean log loss of some rows."""
+    """The penalised mean loss of some rows."""
 
-    def __init__(self, design, offset, targets, mass):
-        self.design, self.offset, self.targets = design, offset, targets
+    def __init__(self, design, loss, mass):
+        self.design, self.loss = design, loss
         # What is minimised is divided by the number of rows, but not by next to nothing.
         self.mass, self.total = mass, max(mass.sum(), 1.0)
-        rate = (mass @ targets + 0.5) / (mass.sum() + 1.0)
-        self.common = 4 * rate * (1 - rate) * _COMMON_PENALTY
 
     def fit(self, coefficients):
-        """The optimum, from a start, and penalties, which are estimated in between."""
+        """The optimum, from a start, and penalties, which are estimated in between.
+
+        So is the dispersion, if the loss has one.
+        """
         penalties = np.full(len(self.design.list_families()), _FIRST)
         for _ in range(_N_HESSIANS):
             coefficients = self.minimise(penalties, coefficients, last_decrement=_COARSE)
-            penalties = self.estimate_penalties(coefficients, penalties)
+            penalties, n_determined = self._estimate(coefficients, penalties)
+            corrections = self.design.correct(coefficients)
+            self.loss = self.loss.measure_dispersion(corrections, self.mass, n_determined)
         return self.minimise(penalties, coefficients), penalties
 
     def find_residuals(self, coefficients):
-        """What is left of the outcomes, and its variance."""
-        _, proba = self._predict(coefficients)
-        return self.mass * (self.targets - proba), self.mass * proba * (1 - proba)
+        """What is left of the targets, and its variance."""
+        parts = self.loss.find_residuals(self.design.correct(coefficients))
+        return tuple(self.mass * part for part in parts)
 
     def minimise(self, penalties, start, **options):
         """The optimum for penalties of families, by Newton's method."""
-        spread = self.design.penalise(penalties, self.common)
+        spread = self._penalise(penalties)
 
         def evaluate(coefficients):
-            scores, proba = self._predict(coefficients)
-            loss = self.mass @ find_log_loss(self.targets, scores)
-            value = loss + (spread * coefficients) @ coefficients / 2
-            residual = self.mass * (proba - self.targets)
-            gradient = (self.design.sum_rows(residual) + spread * coefficients) / self.total
+            losses, slopes, curvatures = self.loss.evaluate(self.design.correct(coefficients))
+            value = self.mass @ losses + (spread * coefficients) @ coefficients / 2
+            gradient = self.design.sum_rows(self.mass * slopes) + spread * coefficients
 
             def step(free):  # all are
-                hessian = (self._find_curvature(proba) + np.diag(spread)) / self.total
-                return solve_newton_step(hessian, gradient)
+                hessian = self.design.sum_pairs(self.mass * curvatures) + np.diag(spread)
+                return solve_newton_step(hessian / self.total, gradient / self.total)
 
-            return value / self.total, gradient, step
+            return value / self.total, gradient / self.total, step
 
         return minimize_convex(evaluate, start, **options)[0]
 
@@ -308,30 +303,33 @@ class _Problem:
 
         penalty |c|^2 of a family is the number of its coefficients that rows determine, plus 1.
         """
-        _, proba = self._predict(coefficients)
-        curvature = self._find_curvature(proba)
-        pull = curvature @ coefficients - self.design.sum_rows(self.mass * (proba - self.targets))
+        return self._estimate(coefficients, penalties)[0]
+
+    def _estimate(self, coefficients, penalties):
+        """Penalties, and how many coefficients the rows determined with the last ones."""
+        _, slopes, curvatures = self.loss.evaluate(self.design.correct(coefficients))
+        curvature = self.design.sum_pairs(self.mass * curvatures)
+        pull = curvature @ coefficients - self.design.sum_rows(self.mass * slopes)
         families = self.design.list_families()
+        strongest = _STRONGEST * max(4 * self.loss.find_information(self.mass), 1.0)
+        determined = np.zeros(1)
         if penalties is None:
             penalties = np.full(len(families), _FIRST)
         for _ in range(_MOST_STEPS):
-            spread = self.design.penalise(penalties, self.common)
+            spread = self._penalise(penalties)
             factor, is_lower = cho_factor(curvature + np.diag(spread))
             coefficients = cho_solve((factor, is_lower), pull)
             variance = np.diag(dpotri(factor, is_lower)[0])
             determined = 1 - spread * variance
             sums = [(determined[own].sum() + 1, np.sum(coefficients[own] ** 2)) for own in families]
-            new = np.array([top / max(square, top / _STRONGEST) for top, square in sums])
+            new = np.array([top / max(square, top / strongest) for top, square in sums])
             new = np.maximum(new, _WEAKEST)
             change = np.abs(np.log(new / penalties)).max(initial=0.0)
             penalties = new
             if change < _LEAST_CHANGE:
                 break
-        return penalties
+        return penalties, determined.sum()
 
-    def _predict(self, coefficients):
-        scores = self.offset + self.design.correct(coefficients)
-        return scores, expit(scores)
-
-    def _find_curvature(self, proba):
-        return self.design.sum_pairs(self.mass * proba * (1 - proba))
+    def _penalise(self, penalties):
+        common = 4 * self.loss.find_information(self.mass) * _COMMON_PENALTY
+        return self.design.penalise(penalties, common)
