@@ -157,6 +157,9 @@ OWNERS |= {R.__name__: partial(R().fit, **PREDICTIONS[R.__name__]) for R in REGR
 OWNERS["RecalibratedRegressorCV"] = lambda: recalibration.RecalibratedRegressorCV(
     FirstColumn(), cv=2
 ).fit(TRIPLE, LABELS)
+OWNERS["MulticalibratedRegressorCV"] = lambda: recalibration.MulticalibratedRegressorCV(
+    FirstColumn(), cv=2
+).fit(TRIPLE, LABELS)
 
 
 def bind(function, owner):

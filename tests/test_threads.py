@@ -36,6 +36,7 @@ from skcal.recalibration import (
     AutoRecalibration,
     CrossFitProba,
     MulticalibratedClassifierCV,
+    MulticalibratedRegressorCV,
     RecalibratedClassifierCV,
     RecalibratedRegressorCV,
 )
@@ -339,6 +340,9 @@ def list_jobs():
             lambda **options: META(**options).fit(X, target).predict_proba(X),
             lambda **options: META(**options, ensemble=False).fit(X, target).predict_proba(X),
         ],
+        "MulticalibratedRegressorCV": [
+            lambda **options: MulticalibratedRegressorCV(**options).fit(X, target).predict(X)
+        ],
         "RecalibratedRegressorCV": [
             lambda **options: RecalibratedRegressorCV(**options).fit(X, target).predict_interval(X)
         ],
@@ -348,6 +352,7 @@ def list_jobs():
 JOBS = list_jobs()
 USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifierCV"
 USE_PROCESSES += "AutoRecalibration", "MulticalibratedClassifierCV", "RecalibratedRegressorCV"
+USE_PROCESSES += ("MulticalibratedRegressorCV",)
 USE_PROCESSES += tuple(R.__name__ for R in ONE_VS_REST)
 
 

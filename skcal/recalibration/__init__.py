@@ -23,6 +23,8 @@ from skcal.recalibration._mean_replacement import MeanReplacement
 from skcal.recalibration._mean_scaling import MeanScaling
 from skcal.recalibration._multicalibrated_classifier import PARTS as _PARTS
 from skcal.recalibration._multicalibrated_classifier import MulticalibratedClassifierCV
+from skcal.recalibration._multicalibrated_regressor import PARTS as _MEAN_PARTS
+from skcal.recalibration._multicalibrated_regressor import MulticalibratedRegressorCV
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
 from skcal.recalibration._platt_scaling import PlattScaling
 from skcal.recalibration._quadratic_scaling import QuadraticScaling
@@ -60,6 +62,7 @@ __all__ = [
     "MeanReplacement",
     "MeanScaling",
     "MulticalibratedClassifierCV",
+    "MulticalibratedRegressorCV",
     "NotClassScoresError",
     "NotPredictionsError",
     "PlattScaling",
@@ -85,6 +88,6 @@ __all__ = [
 #: ``skops_trusted_types`` of MLflow.
 TRUSTED_TYPES = [
     f"{kind.__module__}.{kind.__qualname__}"
-    for kind in (*map(globals().get, __all__), *_FITTED, *_PARTS)
+    for kind in (*map(globals().get, __all__), *_FITTED, *_PARTS, *_MEAN_PARTS)
     if isinstance(kind, type) and not issubclass(kind, Exception)
 ]

@@ -37,8 +37,8 @@ class BaseRecalibratedRegressor(
     """A regressor and a recalibrator, which is fitted on rows that the regressor has not seen.
 
     A subclass stores ``estimator``, ``cv``, ``n_jobs`` and ``progress``, and implements
-    ``_choose_recalibrator``, and ``_learn_rows``, which finds out what else of X the recalibrator
-    is fitted to. With ``_reads_folds`` a frozen estimator gets splits, too.
+    ``_choose_recalibrator``. ``_prepare`` and ``_learn_rows`` find out what else of X the
+    recalibrator is fitted to. With ``_reads_folds`` a frozen estimator gets splits, too.
     """
 
     estimator_: Any
@@ -95,12 +95,12 @@ class BaseRecalibratedRegressor(
             X, target = check_regression_rows(self, X, y)
             weights = check_sample_weight(sample_weight, len(target))
             estimator, recalibrator = get_regressor(self.estimator), self._choose_recalibrator()
+            self._prepare(recalibrator, X)
             fit_params, split_params, _ = route_weights(self, estimator, weights, params)
             frozen, splits = isinstance(estimator, FrozenEstimator), None
             if not frozen or self._reads_folds:
                 splits = make_splits(self.cv, X, target, split_params, classifier=False)
                 check_partition(splits, len(target))
-            rows = self._learn_rows(recalibrator, X, weights, splits)
             if frozen:
                 self.estimator_ = estimator
                 predictions = predict_columns(estimator, X, recalibrator)
@@ -112,6 +112,7 @@ class BaseRecalibratedRegressor(
                 predictions = np.empty((len(target), parts[0].shape[1]))
                 predictions[np.concatenate([test for _, test in splits])] = np.concatenate(parts)
                 self.estimator_ = clone(estimator).fit(X, target, **fit_params)
+            rows = self._learn_rows(recalibrator, X, weights, splits)
             self.recalibrator_ = clone(recalibrator).fit(predictions, target, weights, **rows)
         return self
 
@@ -145,6 +146,9 @@ class BaseRecalibratedRegressor(
     @abstractmethod
     def _choose_recalibrator(self):
         """An unfitted recalibrator."""
+
+    def _prepare(self, recalibrator, X):
+        """Choose the columns of X that the recalibrator reads, if it reads any."""
 
     def _learn_rows(self, recalibrator, X, sample_weight, splits):
         """Arrays of what else `fit` of the recalibrator reads, by name.

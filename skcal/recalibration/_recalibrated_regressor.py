@@ -239,16 +239,20 @@ class RecalibratedRegressorCV(BaseRecalibratedRegressor):
             )
         return self.recalibrator
 
-    def _learn_rows(self, recalibrator, X, sample_weight, splits):
-        """The groups of the rows, where there are any."""
+    def _prepare(self, recalibrator, X):
         if self.features is None:
-            return {}
+            return
         if not isinstance(recalibrator, GroupedRecalibrator):
             raise ValueError(
                 "features must be None for a recalibrator without groups, "
                 f"{type(recalibrator).__name__}; got {self.features!r}."
             )
         self._columns = choose_features(X, self.features)
+
+    def _learn_rows(self, recalibrator, X, sample_weight, splits):
+        """The groups of the rows, where there are any."""
+        if self.features is None:
+            return {}
         columns = read_values(X, self._columns)
         self._levels = list_levels(columns)
         return {"groups": label_groups(columns, self._levels)}

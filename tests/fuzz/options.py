@@ -108,7 +108,10 @@ OPTIONS = {
         ["exact", "subsample", "fourier", "binning"], ["auto"]
     ),
     "kernel_calibration_test.method": mostly(["bootstrap", "block", "distribution-free"], ["x"]),
-    "MulticalibratedClassifierCV.method": mostly(["scaling", "boosting"], ["x", None]),
+    **dict.fromkeys(
+        ["MulticalibratedClassifierCV.method", "MulticalibratedRegressorCV.method"],
+        mostly(["scaling", "boosting"], ["x", None]),
+    ),
     "min_proba": mostly([0.0, 5e-324, 0.01, np.nextafter(0.5, 0)], [0.5, -1.0, np.nan]),
     "alternative": mostly(["two-sided", "greater", "less"], ["x", None]),
     "abstain_label": mostly([None, None, 7, "?"], [1, "yes", [1], np.inf]),
@@ -178,7 +181,8 @@ OPTIONS = {
     ),
     "link": mostly(["auto", "log", "identity"], ["logit", None]),
     **dict.fromkeys(
-        ["MeanScaling.power", "AutoMeans.power"], mostly([1, 1.5, 2], [0.5, 3, "x", np.nan])
+        ["MeanScaling.power", "AutoMeans.power", "MulticalibratedRegressorCV.power"],
+        mostly([1, 1.5, 2], [0.5, 3, "x", np.nan]),
     ),
     **dict.fromkeys(["AutoMeans.cv", "AutoEnsemble.cv"], mostly([2, 5, None], [1, "x", 2.5])),
     "IsotonicMeans.prior_rows": mostly([0, 1e-300, 5.0, HUGE], [-1.0, np.nan, "x"]),

@@ -34,7 +34,11 @@ from skcal.metrics import (
     Quantiles,
     mean_multicalibration_error,
 )
-from skcal.recalibration import ConformalInterval, RecalibratedRegressorCV
+from skcal.recalibration import (
+    ConformalInterval,
+    MulticalibratedRegressorCV,
+    RecalibratedRegressorCV,
+)
 from skcal.recalibration._base_means import MeanRecalibrator
 from skcal.scorers import make_distribution_scorer
 from tests.fuzz import strategies as some
@@ -392,6 +396,23 @@ def test_recalibrated_regressors(X, y, sample_weight, estimator, recalibrator, c
     model = RecalibratedRegressorCV(regressor, NAMED[recalibrator], cv=cv)
     model.fit(X, y, sample_weight=sample_weight)
     return [getattr(model, name)(X) for name in list_answers(model) if name != "transform"]
+
+
+@hostile(
+    SIZES.flatmap(
+        lambda n_rows: st.fixed_dictionaries(
+            {"X": reals((n_rows, 2)), "y": reals((n_rows,)), "sample_weight": some.weights(n_rows)}
+        )
+    ),
+    options(MulticalibratedRegressorCV, skip=["estimator"]),
+    frozen=st.booleans(),
+    positive=st.booleans(),
+)
+def test_multicalibrated_regressors(X, y, sample_weight, frozen, positive, **settings):
+    if positive and np.size(X) and np.size(y):  # for the log link
+        X, y = np.abs(X), np.abs(y)
+    model = MulticalibratedRegressorCV(FrozenEstimator(Echo()) if frozen else Echo(), **settings)
+    return model.fit(X, y, sample_weight=sample_weight).predict(X)
 
 
 # ----------------------------------------------------------------------------------- divergences

@@ -17,6 +17,7 @@ from skcal import recalibration
 from skcal.recalibration import (
     CrossFitProba,
     MulticalibratedClassifierCV,
+    MulticalibratedRegressorCV,
     NotClassScoresError,
     NotPredictionsError,
     QuantileRecalibration,
@@ -88,6 +89,7 @@ class TestTiers:
         [
             CrossFitProba(GaussianNB()),
             RecalibratedRegressorCV(),
+            MulticalibratedRegressorCV(cv=2),
             RecalibratedClassifierCV(GaussianNB(), "temperature", cv=2),
         ]
     )
@@ -100,6 +102,7 @@ class TestTiers:
             RecalibratedClassifierCV(),
             MulticalibratedClassifierCV(),
             MulticalibratedClassifierCV(GaussianNB(), features=[0], cv=2),
+            MulticalibratedRegressorCV(features=[0], link="identity", cv=2),
             RecalibratedClassifierCV(recalibrator="isotonic"),  # all others: see below
             RecalibratedRegressorCV(GaussianProcessRegressor(), QuantileRecalibration()),
             *(next(behind_a_classifier(R)) for R in RANDOM),
