@@ -97,7 +97,7 @@ class BaseRecalibratedRegressor(
             estimator, recalibrator = get_regressor(self.estimator), self._choose_recalibrator()
             self._prepare(recalibrator, X)
             fit_params, split_params, _ = route_weights(self, estimator, weights, params)
-            frozen, splits = isinstance(estimator, FrozenEstimator), None
+            frozen, splits = isinstance(estimator, FrozenEstimator), []
             if not frozen or self._reads_folds:
                 splits = make_splits(self.cv, X, target, split_params, classifier=False)
                 check_partition(splits, len(target))

@@ -80,11 +80,12 @@ class TreesOfGroups:
         fitted = GroupBoostingMap(own.fit_constant(mass[rows]), edges, [], seen)
         is_known, features = _are_known(numbers, seen), self._make_features(odds, numbers, edges)
         correction = np.full(len(odds), fitted.intercept)
+        held_out = None if test is None else loss.take(test)
         steps, losses, best = [], [], 0
         for number in range(n_rounds + 1):
-            if test is not None:
+            if held_out is not None:
                 steps.append(correction[test])
-                losses.append(mass[test] @ loss.take(test).evaluate(correction[test])[0])
+                losses.append(mass[test] @ held_out.evaluate(correction[test])[0])
                 if losses[best] - losses[number] > _LEAST_GAIN * mass[test].sum():
                     best = number
                 elif number - best >= _PATIENCE:

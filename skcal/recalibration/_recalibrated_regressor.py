@@ -79,6 +79,7 @@ class RecalibratedRegressorCV(BaseRecalibratedRegressor):
 
     See Also
     --------
+    MulticalibratedRegressorCV : Means that are repaired in groups, which may overlap.
     RecalibratedClassifierCV : The same for classifiers.
 
     Notes

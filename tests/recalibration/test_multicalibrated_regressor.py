@@ -143,9 +143,9 @@ def test_claims_with_exposures(base):
 @pytest.mark.parametrize("law", LAWS)
 @every_method
 def test_it_leaves_right_means_nearly_as_they_are(method, law):
-    """Mean deviance of 50 samples of 1000 rows, and the worst of them."""
+    """Mean deviance of 50 samples of 1000 rows (of trees 12), and the worst of them."""
     rises = []
-    for seed in range(50):
+    for seed in range(50 if method == "scaling" else 12):
         X, _, y = make_rows(law, 1000, seed, effect=0)
         new, truth, targets = make_rows(law, 10_000, 1000 + seed, effect=0)
         means = correct(method, **set_law(law)).fit(X, y).predict(new)

@@ -11,7 +11,7 @@ import pytest
 import skops.io
 from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
@@ -19,6 +19,7 @@ from skcal import recalibration
 from skcal.recalibration import (
     CrossFitProba,
     MulticalibratedClassifierCV,
+    MulticalibratedRegressorCV,
     RecalibratedClassifierCV,
     TemperatureScaling,
     _group_boosting,
@@ -40,8 +41,10 @@ def check_every_format(fitted, X, trusted=TRUSTED_TYPES):
         joblib.load(file),
         skops.io.loads(skops.io.dumps(fitted), trusted=trusted),
     ):
-        np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X), strict=True)
-        np.testing.assert_array_equal(again.predict(X), fitted.predict(X), strict=True)
+        for name in ("predict_proba", "predict"):
+            if hasattr(fitted, name):  # a regressor has the second alone
+                expected = getattr(fitted, name)(X)
+                np.testing.assert_array_equal(getattr(again, name)(X), expected, strict=True)
 
 
 @every_class
@@ -73,12 +76,15 @@ def test_corrections_in_groups_come_back_the_same(method, monkeypatch):
     X, y = make_scores(2, 150)
     X = pd.DataFrame(X, columns=["p", "q"]).assign(group=NAMES[y + np.arange(150) % 3])
     reads = make_column_transformer(("passthrough", ["p"]))
-    model = MulticalibratedClassifierCV(make_pipeline(reads, GaussianNB()), method=method, cv=2)
-    fitted = model.fit(X, y)
-    found = set(skops.io.get_untrusted_types(data=skops.io.dumps(fitted))) - set(TRUSTED_TYPES)
-    # Trees of categories hold a check of scikit-learn with its arguments.
-    assert all(name.startswith("sklearn.") for name in found - {"functools.partial"}), found
-    check_every_format(fitted, X, [*TRUSTED_TYPES, *found])
+    for kind, inner in (
+        (MulticalibratedClassifierCV, GaussianNB()),
+        (MulticalibratedRegressorCV, LinearRegression()),
+    ):
+        fitted = kind(make_pipeline(reads, inner), method=method, cv=2).fit(X, y)
+        found = set(skops.io.get_untrusted_types(data=skops.io.dumps(fitted))) - set(TRUSTED_TYPES)
+        # Trees of categories hold a check of scikit-learn with its arguments.
+        assert all(name.startswith("sklearn.") for name in found - {"functools.partial"}), found
+        check_every_format(fitted, X, [*TRUSTED_TYPES, *found])
 
 
 def list_parts(value):
