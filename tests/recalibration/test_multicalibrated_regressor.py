@@ -189,7 +189,10 @@ def test_a_group_without_events(method):
 def test_predictions_that_are_all_alike(method):
     X, _, _ = make_rows("poisson", 4000)
     y = np.random.default_rng(0).poisson(np.where(X["region"] == "north", 2.0, 1.0))
-    model = MulticalibratedRegressorCV(DummyRegressor(), features=["region"], method=method)
+    regressor = DummyRegressor()
+    if method == "boosting":  # trees would tell folds apart by their means
+        regressor = FrozenEstimator(regressor.fit(X, y))
+    model = MulticalibratedRegressorCV(regressor, features=["region"], method=method)
     means = model.fit(X, y).predict(X)
     for name in ("north", "south", "west"):
         inside = X["region"] == name
