@@ -5,8 +5,8 @@ import numpy as np
 _WAY_OUT = (
     "sample_weight must not depend on the outcomes if a test draws these from the predictions, or "
     "takes their variance from the predictions, as this one does; weights of at_horizon do. "
-    "cox_recalibration, calibration_belt_test and hosmer_lemeshow_test allow for it, and so do "
-    "intervals; martingale_test and d_calibration need no weights."
+    "survival_calibration tests risks up to a horizon without weights, and pseudo_values gives "
+    "targets that all functions of predicted means take, such as mean_calibration_test."
 )
 
 
