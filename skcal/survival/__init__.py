@@ -1,5 +1,6 @@
 """Times until an event: predicted risks of censored rows, at one horizon and over time."""
 
+from skcal.survival._a_calibration import ACalibration, a_calibration
 from skcal.survival._aj_calibration import AJCalibration, aj_calibration
 from skcal.survival._at_horizon import HorizonOutcomes, at_horizon
 from skcal.survival._d_calibration import DCalibration, d_calibration
@@ -12,12 +13,14 @@ from skcal.survival._survival_calibration import (
 )
 
 __all__ = [
+    "ACalibration",
     "AJCalibration",
     "DCalibration",
     "HorizonCalibration",
     "HorizonOutcomes",
     "MartingaleTest",
     "SurvivalCalibration",
+    "a_calibration",
     "aj_calibration",
     "at_horizon",
     "d_calibration",

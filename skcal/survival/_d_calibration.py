@@ -84,6 +84,7 @@ def d_calibration(
 
     See Also
     --------
+    a_calibration : The same question, with more power where many rows are censored.
     martingale_test : A test of the number of events, with power where many rows are censored.
     at_horizon : Outcomes at one time, for all measures and diagrams.
     aj_calibration : Mean risks at many times, also of several kinds of events.

@@ -75,6 +75,7 @@ def martingale_test(
 
     See Also
     --------
+    a_calibration : The same by parts of time.
     d_calibration : A test of the whole distribution of times.
     aj_calibration : Mean risks at many times.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold
 
 from skcal.shift import PriorShift, domain_weights, estimate_performance, estimate_prior
-from skcal.survival import aj_calibration, at_horizon, d_calibration, martingale_test
+from skcal.survival import a_calibration, aj_calibration, at_horizon, d_calibration, martingale_test
 from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo
 from tests.fuzz.hostile import few, hostile
@@ -160,6 +160,16 @@ def test_d_calibration(rows, before, **arguments):
     return found
 
 
+@hostile(options(a_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
+def test_a_calibration(rows, before, **arguments):
+    rows, known = both(rows, before)
+    found = a_calibration(*rows, **known, **arguments)
+    assert found.observed.sum() == np.sum(rows[0])
+    assert (np.diff(found.edges) >= 0).all()
+    assert 0 < found.pvalue <= 1
+    return found
+
+
 @hostile(rows=SURVIVAL, before=BEFORE)
 def test_martingale_test(rows, before):
     rows, known = both(rows, before)
@@ -170,7 +180,7 @@ def test_martingale_test(rows, before):
 
 
 @hostile(
-    options(aj_calibration),
+    options(aj_calibration, random_state=0),
     rows=followed([0, 1, 2, 2.5, 3, 1e300, 1.7e308], [-1, np.nan, np.inf, "x", None]),
     times=some.mostly([[1], [1, 2], [5e-324, 2]], [[0, 1], [2, 1], [], 1, [np.nan], ["x"]]),
     risk=st.lists(st.sampled_from([0.0, 5e-324, 0.5, 1.0]), min_size=2, max_size=2),
@@ -180,5 +190,6 @@ def test_aj_calibration(rows, times, risk, **arguments):
     risk = [risk[: len(times)] if isinstance(times, list) else risk] * len(rows[1])
     found = aj_calibration(*rows, risk, times=times, **arguments)
     assert 0 <= found.value <= 1
+    assert 0 < found.pvalue <= 1
     assert ((found.observed >= 0) & (found.observed <= 1 + 1e-12)).all()
     return found

@@ -101,3 +101,25 @@ def expect_events(event, survival, before):
     expected[wide] += 1 + ratio * slope
     within[wide] = np.clip(1 - ratio * slope**2, 0.0, 1.0)
     return expected, np.maximum(expected - within, 0.0)
+
+
+def split_hazard(event, survival, n_bins):
+    """Events in bins of the survival probability, and what is expected in each, and their ends.
+
+    Rows are followed from 1 down to `survival`, through a cumulative hazard of -log(survival). Bins
+    are such that all rows together go through the same hazard in each; they are listed from 0 on.
+    """
+    with np.errstate(divide="ignore"):
+        hazard = -np.log(survival) + 0.0  # -log 1 is -0
+    total, levels = hazard.sum(), np.sort(hazard)
+    parts = np.arange(1, n_bins) / n_bins
+    if np.isfinite(total):
+        # What all have gone through once the hazard reaches a level: those beyond are followed.
+        passed = np.cumsum(levels) + levels * np.arange(len(levels))[::-1]
+        ends = np.interp(parts * total, np.append(0.0, passed), np.append(0.0, levels))
+    else:
+        ends = parts * total
+    place = np.searchsorted(ends, hazard[event], side="right")
+    counts = np.bincount(n_bins - 1 - place, minlength=n_bins)
+    edges = np.concatenate([[0.0], np.exp(-ends[::-1]), [1.0]])
+    return counts, float(total / n_bins), edges

@@ -1,0 +1,160 @@
+"""Do as many events happen as predicted hazards say, early and late?"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from skcal._input._validation import check_n_bins, check_rng
+from skcal._numerics.errors._binned import count_bins
+from skcal._numerics.inference._classical_tests import chi_squared_pvalue, divide_by_error
+from skcal._numerics.survival._censoring import split_hazard
+from skcal._tools._show_record import as_record
+from skcal._tools._typing import ArrayLike, RandomState
+from skcal.survival._d_calibration import read_survival
+
+
+@as_record
+class ACalibration(NamedTuple):
+    """Result of `a_calibration`: observed and expected events by survival probability.
+
+    Attributes
+    ----------
+    statistic : float
+        Chi-squared statistic.
+    pvalue : float
+        Its p-value under the hypothesis that the predicted distributions are right.
+    observed : ndarray of int of shape (n_bins,)
+        Number of events in bins of the survival probability, from the latest events to the
+        earliest.
+    expected : float
+        Number of events that is expected in each bin.
+    edges : ndarray of shape (n_bins + 1,)
+        Ends of the bins, from 0 to 1.
+    """
+
+    statistic: float
+    pvalue: float
+    observed: np.ndarray
+    expected: float
+    edges: np.ndarray
+
+
+def a_calibration(
+    event: ArrayLike,
+    survival: ArrayLike,
+    *,
+    survival_before: ArrayLike | None = None,
+    n_bins: int | Literal["cube_root"] = 10,
+    random_state: RandomState = None,
+) -> ACalibration:
+    r"""A-calibration test of predicted survival probabilities, with power under censoring.
+
+    It asks the same as :func:`d_calibration`, and counts what is known of censored rows: that they
+    had no event so far. Nothing is guessed of what came later.
+
+    Parameters
+    ----------
+    event : array-like of shape (n_samples,)
+        1 or True where the event was seen, 0 or False where the row was censored.
+    survival : array-like of shape (n_samples,)
+        Predicted probability, in [0, 1], to survive the time of the event, or that at which the row
+        was censored: :math:`S(t_i \mid x_i)`.
+    survival_before : array-like of shape (n_samples,), default=None
+        Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
+        below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
+        time is continuous, so that both are the same.
+    n_bins : int or "cube_root", default=10
+        Number of bins; "cube_root" takes that of the number of rows, rounded up. Each should expect
+        five events or more.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws in discrete time.
+
+    Returns
+    -------
+    ACalibration
+        Named tuple of ``statistic``, ``pvalue``, ``observed``, ``expected`` and ``edges``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+
+    Warns
+    -----
+    UserWarning
+        If `survival_before` is not given although many events, five or more and over 5 %, have the
+        same survival probability, as in discrete time.
+
+    See Also
+    --------
+    martingale_test : A test of the number of all events, with more power if hazards are all wrong.
+    d_calibration : Shares of all rows, censored or not, in equal bins.
+    aj_calibration : Mean risks at many times, also of several kinds of events.
+
+    Notes
+    -----
+    Of a row that is followed up to where survival is :math:`s_i`, the number of events that is
+    expected while survival falls from b to a is the hazard that it goes through,
+
+    .. math:: E_i(a, b) = \log \max(b, s_i) - \log \max(a, s_i),
+
+    and the number of events minus this is a martingale if the model is right. Differences in
+    different bins are uncorrelated, and have the variance that is expected of events. With
+    :math:`N_k` events in bin k of B, and the edges chosen such that :math:`E = \sum_i E_i` is the
+    same in all, the statistic
+
+    .. math:: \chi^2 = \sum_{k=1}^B \frac{(N_k - E)^2}{E}
+
+    is compared with the chi-squared distribution of B degrees of freedom. This is the test of
+    Akritas [1]_, proposed for predictions as A-calibration [2]_, whose estimate of the distribution
+    of censoring under the hypothesis amounts to E. Equal bins expect next to no events at low
+    survival probabilities if many rows are censored, and then reject too often. Censoring may
+    depend on the predictions, but given these not on the event.
+
+    At 5 % the test rejected 4 to 7 % of right models of 100, 500 and 2000 rows, up to 85 % of them
+    censored, where four events or more were expected in each bin, and up to 9 % with fewer. Of 500
+    rows, 62 % of them censored, it found hazards that were 30 % too high in 57 % of samples, where
+    :func:`d_calibration` found 15 %, and a wrong shape of the curve in 87 %, not in 44 %.
+
+    In discrete time the survival probability at the time of an event is only known to lie between
+    :math:`S(t)` and :math:`S(t-)`, where right models spread it evenly; it is drawn from there. At
+    equal times events come before censoring.
+
+    References
+    ----------
+    .. [1] M. G. Akritas (1988). Pearson-type goodness-of-fit tests: the univariate case. Journal
+       of the American Statistical Association 83. :doi:`10.1080/01621459.1988.10478590`
+    .. [2] M. R. Simonsen, R. P. Waagepetersen (2025). A-calibration: assessment of prediction
+       models for survival data under censoring. BMC Medical Research Methodology 25.
+       :doi:`10.1186/s12874-025-02671-6`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcal.survival import a_calibration, d_calibration
+    >>> rng = np.random.default_rng(0)
+    >>> rate = rng.uniform(0.05, 0.5, size=1000)
+    >>> time, end = rng.exponential(1 / rate), rng.exponential(2, size=1000)
+    >>> event, seen = time <= end, np.minimum(time, end)
+    >>> a_calibration(event, np.exp(-rate * seen)).pvalue > 0.05
+    True
+    >>> too_high = np.exp(-1.3 * rate * seen)
+    >>> a_calibration(event, too_high).pvalue < 0.01 < d_calibration(event, too_high).pvalue
+    True
+    """
+    n_bins = check_n_bins(n_bins)
+    rng = check_rng(random_state)
+    is_event, values, before = read_survival(event, survival, survival_before)
+    number = count_bins(n_bins, len(values))
+    if survival_before is not None:
+        drawn = values + (before - values) * rng.random(len(values))
+        values = np.where(is_event, drawn, values)
+    observed, expected, edges = split_hazard(is_event, values, number)
+    if np.isinf(expected):
+        statistic = np.inf
+    else:
+        ratios = divide_by_error(observed - expected, np.sqrt(expected))
+        statistic = float((ratios**2).sum())
+    return ACalibration(statistic, chi_squared_pvalue(statistic, number), observed, expected, edges)
