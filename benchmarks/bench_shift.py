@@ -39,7 +39,7 @@ from skcal.recalibration import (
     SplineRecalibration,
 )
 from skcal.shift import PriorShift, estimate_performance, estimate_prior
-from skcal.survival import d_calibration, martingale_test
+from skcal.survival import a_calibration, d_calibration, martingale_test
 
 MODELS = {"calibrated": 1.0, "log-odds doubled": 2.0, "log-odds halved": 0.5}
 RATES = (0.1, 0.3, 0.02)
@@ -184,8 +184,8 @@ def tabulate_samplers():
             yield [name, f"``{type(sampler).__name__}``", *shown]
 
 
-SURVIVAL_HEADER = ["time", "censored", "model", "``martingale_test``", "``d_calibration``"]
-SURVIVAL_HEADER += ["``randomized=True``"]
+SURVIVAL_HEADER = ["time", "censored", "model", "``martingale_test``", "``a_calibration``"]
+SURVIVAL_HEADER += ["``d_calibration``", "``randomized=True``"]
 # Power and factor of rate and time in the hazard of each model.
 SURVIVAL_MODELS = {"right": (1, 1), "hazards x 1.3": (1, 1.3), "wrong shape": (1.25, 1)}
 
@@ -209,6 +209,7 @@ def try_survival(rng, censoring, whole, power, factor):
         data["survival_before"] = curve[1]
     found = (
         martingale_test(**data),
+        a_calibration(**data, random_state=rng),
         d_calibration(**data),
         d_calibration(**data, randomized=True, random_state=rng),
     )
