@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import brier_score_loss
 
 from skcal._numerics.survival._censoring import find_followed
 from skcal.metrics import integrated_calibration_index
-from skcal.survival import aj_calibration, at_horizon, d_calibration
+from skcal.survival import aj_calibration, at_horizon, d_calibration, pseudo_values
 
 # Both warn of what newer versions of NumPy and pandas deprecate.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -191,3 +192,45 @@ def test_index_of_lifelines_with_censoring(lifelines, factor):
     theirs, risk, ours = find_index(lifelines, model, data.assign(x=factor * x), 5)
     truth = np.abs(1 - np.exp(-0.5 * np.exp(x)) - risk).mean()
     np.testing.assert_allclose([theirs, *ours], truth, atol=0.01)
+
+
+# --------------------------------------------------------------------------- published values
+
+
+def predict_recurrence(X, *, with_pgr):
+    """Risk within five years by the models that were fitted to the Rotterdam data.
+
+    Coefficients of an early 02_predsurv of danielegiardiello/Prediction_performance_survival, see
+    McLernon et al. (2023). Annals of Internal Medicine 176. doi:10.7326/M22-0844. The spline of progesterone
+    receptors is that of rcspline.eval of Hmisc.
+    """
+    grade = X.tgrade.map({"I": 1, "II": 2, "III": 3}).to_numpy(float)
+    size, nodes = X.tsize.to_numpy(), X.pnodes.to_numpy()
+    columns = [(size > 20) & (size <= 50), size > 50, nodes == 0, nodes > 3, grade]
+    if not with_pgr:
+        weights = [0.3922098, 0.6656456, -0.3538533, 0.6936283, 0.3766110]
+        return 1 - 0.8604385 ** np.exp(np.array(columns).T @ weights)
+    pgr = np.minimum(X.progrec.to_numpy(), 1347.85)
+    first, middle, last = (np.maximum(pgr - knot, 0) ** 3 for knot in (0, 41, 486))
+    columns += [pgr, (first - middle * 486 / 445 + last * 41 / 445) / 486**2]
+    weights = [0.37096136, 0.64380754, -0.37445717, 0.66988919, 0.32169223]
+    weights += [-0.00293231, 0.01281538]
+    return 1 - 0.8084657 ** np.exp(np.array(columns).T @ weights)
+
+
+@pytest.mark.parametrize(("with_pgr", "ratio", "brier"), [(False, 1.07, 0.22), (True, 1.03, 0.21)])
+def test_breast_cancer_of_the_german_study_group(sksurv, with_pgr, ratio, brier):
+    """Observed over expected events at five years, and Brier score just before, as published."""
+    datasets = pytest.importorskip("sksurv.datasets")
+    X, y = datasets.load_gbsg2()
+    year = np.minimum(y["time"] / 365.25, 5)
+    event = y["cens"] & (y["time"] <= 5 * 365.25)
+    risk = predict_recurrence(X, with_pgr=with_pgr)
+    found = aj_calibration(event, year, risk[:, None], times=[5], random_state=0)
+    assert found.observed / found.predicted == pytest.approx(ratio, abs=0.005)
+    observed = pseudo_values(event, year, horizon=5).mean()
+    assert observed == pytest.approx(found.observed[0], abs=1e-12)
+    assert found.pvalue > 0.05  # their intervals, .95 to 1.20 and .92 to 1.16, hold 1
+    outcomes = at_horizon(event, year, horizon=4.95)
+    found = brier_score_loss(outcomes.y_true, risk, sample_weight=outcomes.sample_weight)
+    assert found == pytest.approx(brier, abs=0.005)
