@@ -107,11 +107,12 @@ def a_calibration(
 
     .. math:: \chi^2 = \sum_{k=1}^B \frac{(N_k - E)^2}{E}
 
-    is compared with the chi-squared distribution of B degrees of freedom. This is the test of
-    Akritas [1]_, proposed for predictions as A-calibration [2]_, whose estimate of the distribution
-    of censoring under the hypothesis amounts to E. Equal bins expect next to no events at low
-    survival probabilities if many rows are censored, and then reject too often. Censoring may
-    depend on the predictions, but given these not on the event.
+    is compared with the chi-squared distribution of B degrees of freedom. With given bins this is
+    the test of Akritas [1]_, whose estimate of the distribution of censoring under the hypothesis
+    amounts to these expected numbers; for predictions it is called A-calibration [2]_. Equal bins
+    expect next to no events at low survival probabilities if many rows are censored, and the test
+    then rejects too often: 14 to 17 % of right models of 500 rows with 62 and 85 % censored.
+    Censoring may depend on the predictions, but given these not on the event.
 
     At 5 % the test rejected 5 to 6 % of right models of 100, 500 and 2000 rows, up to 85 % of them
     censored, where four events or more were expected in each bin, and 7 % where 1.5 were. Of 500

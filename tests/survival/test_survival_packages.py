@@ -201,8 +201,8 @@ def predict_recurrence(X, *, with_pgr):
     """Risk within five years by the models that were fitted to the Rotterdam data.
 
     Coefficients of an early 02_predsurv of danielegiardiello/Prediction_performance_survival, see
-    McLernon et al. (2023). Annals of Internal Medicine 176. doi:10.7326/M22-0844. The spline of progesterone
-    receptors is that of rcspline.eval of Hmisc.
+    McLernon et al. (2023). Annals of Internal Medicine 176. doi:10.7326/M22-0844. The spline of
+    progesterone receptors is that of rcspline.eval of Hmisc.
     """
     grade = X.tgrade.map({"I": 1, "II": 2, "III": 3}).to_numpy(float)
     size, nodes = X.tsize.to_numpy(), X.pnodes.to_numpy()
