@@ -126,7 +126,7 @@ def a_calibration(
     References
     ----------
     .. [1] M. G. Akritas (1988). Pearson-type goodness-of-fit tests: the univariate case. Journal
-       of the American Statistical Association 83. :doi:`10.1080/01621459.1988.10478590`
+       of the American Statistical Association 83.
     .. [2] M. R. Simonsen, R. P. Waagepetersen (2025). A-calibration: assessment of prediction
        models for survival data under censoring. BMC Medical Research Methodology 25.
        :doi:`10.1186/s12874-025-02671-6`
