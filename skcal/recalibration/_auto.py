@@ -19,6 +19,7 @@ from skcal._numerics.recalibration._intercepts import add_intercepts, fit_interc
 from skcal._numerics.recalibration._mixture import (
     expect_an_error,
     find_plausible,
+    find_refuted,
     fit_mixture_weights,
 )
 from skcal._tools._progress import as_task, read_progress
@@ -93,8 +94,9 @@ class AutoRecalibration(BaseRecalibrator):
         Added to the logarithms of the mixed probabilities of the classes that have rows, which are
         then normalised. Their mean is 0.
     log_losses_ : ndarray of shape (n_recalibrators + 1,)
-        Mean log loss on the rows that a map was not fitted on, of the scores first. NaN for
-        recalibrators that could not be fitted.
+        Mean log loss on the rows that a map was not fitted on, of the scores first; those of the
+        first fold where it refutes the map (see Notes). NaN for recalibrators that could not be
+        fitted.
     gain_ : float
         By how much the mean log loss of such rows is lower for the mixture, before intercepts, than
         for the scores, with weights from the held-out rows of the other folds. Infinite where the
@@ -137,6 +139,9 @@ class AutoRecalibration(BaseRecalibrator):
     probability of 0 of what came true does not decide. A linear pool cannot tell a refuted member
     from a weak one: a hundredth of a score of .5 is as much as an event of .5 %. Weights of
     recalibrators below 0.0001 become 0. Each remaining recalibrator is fitted again, on all rows.
+    A recalibrator is not fitted to other folds if the first one of a number of folds refutes it
+    for all rows: if that has at least 1000 rows, and they are less likely under it than under the
+    best member by more than 10 and six standard errors of the difference.
 
     If all rows are right, they do not show how often others will be wrong. So the scores get the
     weight for which the mixture gives :math:`\sum_i \omega_i (1 - p(y_i \mid x_i)) \ge 1`, one
@@ -362,10 +367,12 @@ class AutoRecalibration(BaseRecalibrator):
         members = self._list_members(scores.shape[1])
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = scores[rows], codes[rows]
-        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_own)
+        held_out, near = self._hold_out(
+            members, scores, codes, sample_weight, splits, _take_own, self._splits is None
+        )
         stack = _Stack(held_out, codes, sample_weight, splits, self.prior_rows)
         weights = stack.weigh(range(len(splits)))
-        fitted = self._refit(members, weights, scores, codes, sample_weight)
+        fitted = self._refit(members, weights, scores, codes, sample_weight, near)
         self.names_ = [_IDENTITY, *members]
         self.recalibrators_ = [fitted.get(name) for name in members]
         kept = [name == _IDENTITY or name in fitted for name in self.names_]
@@ -385,7 +392,7 @@ class AutoRecalibration(BaseRecalibrator):
         """Probabilities of the test rows of each split; its weights come from the other splits."""
         self._check_options()
         members = self._list_members(scores.shape[1])
-        held_out = self._hold_out(members, scores, codes, sample_weight, splits, _take_all)
+        held_out, _ = self._hold_out(members, scores, codes, sample_weight, splits, _take_all)
         codes_of = [codes[test] for _, test in splits]
         own = {
             name: [_take_own(*pair) for pair in zip(parts, codes_of, strict=True)]
@@ -451,14 +458,21 @@ class AutoRecalibration(BaseRecalibrator):
         )
         return everything, sample_weight, []
 
-    def _hold_out(self, members, scores, codes, sample_weight, splits, take):
-        """By name, what is taken of the probabilities of the test rows of each split."""
+    def _hold_out(self, members, scores, codes, sample_weight, splits, take, is_dealt=False):
+        """By name, what is taken of the probabilities of the test rows of each split, and a fit.
+
+        With folds that are dealt at random, only of the first split where that refutes a member.
+        """
         given = self._to_probabilities(scores)
         held_out = {_IDENTITY: [take(given[test], codes[test]) for _, test in splits]}
-        failures, near = {}, {}
+        failures, near, left = {}, {}, list(members)
         # What one fold tells is where the searches of the others start.
         for some in (splits[:1], splits[1:]):
-            jobs = [(name, *split) for name in members for split in some if name not in failures]
+            if is_dealt and near:
+                first = {name: held_out[name][:1] for name in (_IDENTITY, *left)}
+                stack = _Stack(first, codes, sample_weight, splits[:1], self.prior_rows)
+                left = stack.list_hopeful()[1:]
+            jobs = [(name, *split) for name in left for split in some]
             common = scores, codes, sample_weight, take
             arguments = [
                 (self._prepare(members[name]), *common, train, test, near.get(name))
@@ -470,15 +484,16 @@ class AutoRecalibration(BaseRecalibrator):
                     failures[name] = part
                 near.setdefault(name, fitted)
                 held_out.setdefault(name, []).append(part)
+            left = [name for name in left if name not in failures]
         _warn_of_failures(failures)
-        return {name: parts for name, parts in held_out.items() if name not in failures}
+        return {name: parts for name, parts in held_out.items() if name not in failures}, near
 
-    def _refit(self, members, weights, scores, codes, sample_weight):
+    def _refit(self, members, weights, scores, codes, sample_weight, near):
         """Recalibrators of some weight, fitted on all rows."""
         chosen = [name for name in members if weights.get(name, 0.0) > _SMALLEST_WEIGHT]
+        common = scores, codes, sample_weight
         fitted = self._run(
-            _try_fit,
-            [(self._prepare(members[name]), scores, codes, sample_weight) for name in chosen],
+            _try_fit, [(self._prepare(members[name]), *common, near.get(name)) for name in chosen]
         )
         by_name = dict(zip(chosen, fitted, strict=True))
         failures = {name: one for name, one in by_name.items() if isinstance(one, Exception)}
@@ -501,7 +516,10 @@ class AutoRecalibration(BaseRecalibrator):
 
 
 class _Stack:
-    """Likelihoods of the members on held-out rows, and the weights that follow from them."""
+    """Likelihoods of the members on held-out rows, and the weights that follow from them.
+
+    They are 0 in splits beyond those that a member has parts of.
+    """
 
     def __init__(self, held_out, codes, sample_weight, splits, prior_rows):
         self.names = list(held_out)
@@ -513,9 +531,16 @@ class _Stack:
         n_tests = np.bincount(np.concatenate([[], *tests]).astype(np.intp), minlength=len(codes))
         # A row that several splits test counts once in all.
         self.masses = [weight[test] / n_tests[test] for test in tests]
-        self.likelihoods = [
-            np.array([held_out[name][k] for name in self.names]) for k in range(len(splits))
-        ]
+        self.n_tested = [len(held_out[name]) for name in self.names]
+        self.likelihoods = [np.zeros((len(self.names), len(mass))) for mass in self.masses]
+        for number, name in enumerate(self.names):
+            for likelihoods, part in zip(self.likelihoods, held_out[name], strict=False):
+                likelihoods[number] = part
+
+    def list_hopeful(self):
+        """Names of members that the rows of the first split may leave in, the first one always."""
+        refuted = find_refuted(self.likelihoods[0], self.masses[0], self.limits)
+        return [name for k, name in enumerate(self.names) if k == 0 or not refuted[k]]
 
     def weigh(self, splits):
         """Weights by name, from the test rows of some splits."""
@@ -534,16 +559,21 @@ class _Stack:
 
     def measure(self):
         """Mean log loss by name, and of the mixture, with weights from the other splits."""
-        likelihoods = np.concatenate(self.likelihoods, axis=1)
         mixed = [
             np.array(list(self.weigh_others(k).values())) @ likelihood
             for k, likelihood in enumerate(self.likelihoods)
         ]
-        likelihoods = np.vstack([likelihoods, np.concatenate(mixed)])
-        mass = np.concatenate(self.masses)
-        # The logarithm of 0 is infinite, and is meant.
-        losses = -np.log(likelihoods, where=likelihoods > 0, out=np.full_like(likelihoods, -np.inf))
-        *means, mixture = (losses @ mass / mass.sum()).tolist()
+        losses, masses = [], []
+        for likelihood, own, mass in zip(self.likelihoods, mixed, self.masses, strict=True):
+            likelihood = np.vstack([likelihood, own])
+            # The logarithm of 0 is infinite, and is meant.
+            logs = np.log(likelihood, where=likelihood > 0, out=np.full_like(likelihood, -np.inf))
+            losses.append(-logs @ mass)
+            masses.append(mass.sum())
+        *means, mixture = (
+            float(sum(part[k] for part in losses[:n]) / sum(masses[:n]))
+            for k, n in enumerate([*self.n_tested, len(masses)])
+        )
         return dict(zip(self.names, means, strict=True)), mixture
 
 
@@ -572,9 +602,9 @@ def _try_split(member, scores, codes, sample_weight, take, train, test, near):
     return take(proba, codes[test]), fitted
 
 
-def _try_fit(member, scores, codes, sample_weight):
+def _try_fit(member, scores, codes, sample_weight, near):
     try:
-        return fit_to_columns(member, scores, codes, sample_weight)
+        return fit_to_columns(member, scores, codes, sample_weight, near)
     except (ValueError, ArithmeticError) as error:
         return error
 

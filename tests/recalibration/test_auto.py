@@ -1,5 +1,7 @@
 """AutoRecalibration: the mixture, its members, its folds; recalibrators by name."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -13,7 +15,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 
-from skcal._numerics.recalibration._mixture import expect_an_error, fit_mixture_weights
+from skcal._numerics.recalibration._deal import deal_rows
+from skcal._numerics.recalibration._mixture import (
+    expect_an_error,
+    find_refuted,
+    fit_mixture_weights,
+)
 from skcal.recalibration import (
     AutoRecalibration,
     BaseRecalibrator,
@@ -141,6 +148,50 @@ def test_the_truth_wins(n_classes):
     fitted = AutoRecalibration([Fixed(0.5), Fixed(2.0)]).fit(X, y)
     assert fitted.weights_[1] > 0.9
     assert fitted.gain_ > 0
+
+
+FITS = Counter()
+
+
+class Counted(Fixed):
+    """Counts its fits, by power."""
+
+    def _fit(self, scores, codes, sample_weight):
+        FITS[self.power] += 1
+
+
+@both_counts
+@pytest.mark.parametrize("n_rows", [4000, 20_000])
+def test_what_the_first_fold_refutes_is_not_fitted_again(n_classes, n_rows):
+    X, y = make_scores(n_classes, n_rows)  # squares of the truth
+    members = [Counted(0.5), Counted(3.0), Counted(0.51)]
+    FITS.clear()
+    found = AutoRecalibration(members).fit(X, y)
+    few = 5 if n_rows < 5000 else 1  # a fold of less than 1000 rows refutes none
+    assert dict(FITS) == {0.5: 6, 3.0: few, 0.51: 6}
+    rows, _, splits = deal_rows(X, y, None, 5)
+    expected = AutoRecalibration(members, cv=splits).fit(X[rows], y[rows])
+    np.testing.assert_allclose(found.weights_, expected.weights_, rtol=1e-9)
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_allclose(found.gain_, expected.gain_, rtol=1e-9)
+    tested = splits[0][1] if few == 1 else slice(None)
+    loss = log_loss(y[rows][tested], Fixed(3.0).fit(X, y).predict_proba(X[rows][tested]))
+    assert found.log_losses_[2] == pytest.approx(loss, rel=1e-9)
+    np.testing.assert_allclose(
+        found.log_losses_[[0, 1, 3]], expected.log_losses_[[0, 1, 3]], rtol=1e-9
+    )
+
+
+def test_members_are_refuted_by_ten_and_six_standard_errors():
+    """Gaps that are their mean plus and minus 1 have the standard error sqrt(n) in sum."""
+    for n_rows, is_many in ((998, False), (1000, True)):
+        for rest, is_out in ((-1, False), (1, True)):
+            error = np.sqrt(n_rows)  # gaps are the mean +- 1
+            gap = (10 + 6 * error + rest) / n_rows
+            gaps = gap + np.resize([1.0, -1.0], n_rows)
+            likelihoods = np.exp(-5 - np.array([0 * gaps, gaps]))
+            found = find_refuted(likelihoods, np.ones(n_rows), np.array([10.0, 10.0]))
+            assert found.tolist() == [False, is_many and is_out]
 
 
 def weigh_by_hand(likelihoods, weights):

@@ -15,6 +15,8 @@ _LAST_DECREMENT = 1e-17
 _TOO_FAR = 1e-20
 # A row has at least this share of the mass: curvature grows with the inverse of it.
 _LEAST_MASS = 1e-200
+# A part of the rows, of at least so many, refutes members for all rows by so many standard errors.
+_FEWEST_ROWS, _SURE = 1000, 6.0
 
 
 def find_plausible(likelihoods, mass, limits):
@@ -24,11 +26,31 @@ def find_plausible(likelihoods, mass, limits):
     holds for impossible counts for some nats, and not for infinitely many. `likelihoods` is
     (n_members, n_samples).
     """
+    logs, mass = _judge(likelihoods, mass)
+    total = logs @ mass
+    return total >= total.max() - limits
+
+
+def find_refuted(likelihoods, mass, limits):
+    """Which members a random part of the rows shows to be beyond `limits` for all rows.
+
+    They are behind the best member by six standard errors more than that; none if rows are few.
+    """
+    logs, mass = _judge(likelihoods, mass)
+    if len(mass) < _FEWEST_ROWS:
+        return np.zeros(len(likelihoods), dtype=bool)
+    gaps = logs[np.argmax(logs @ mass)] - logs
+    total = gaps @ mass
+    error = np.sqrt((gaps - total[:, None] / mass.sum()) ** 2 @ mass**2)
+    return total > limits + _SURE * error
+
+
+def _judge(likelihoods, mass):
+    """Log likelihoods of members with their shares, and masses, of rows that tell of any."""
     told = likelihoods.max(axis=0) > 0
     likelihoods, mass = likelihoods[:, told], mass[told]
     share = 1 / (1 + mass.sum())
-    total = np.log((1 - share) * likelihoods + share * likelihoods.mean(axis=0)) @ mass
-    return total >= total.max() - limits
+    return np.log((1 - share) * likelihoods + share * likelihoods.mean(axis=0)), mass
 
 
 def fit_mixture_weights(likelihoods, prior, mass):
