@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from skcal._tools._arrays import find_distinct
 from skcal.metrics import expected_normalized_calibration_error, smooth_ece
 from skcal.recalibration import (
     IsotonicRecalibration,
@@ -124,3 +125,21 @@ def test_batches_of_lazy_frames_are_to_be_collected():
     lazy = pl.DataFrame({"y": Y, "p": P}).lazy()
     with pytest.raises(TypeError, match=r"batch must hold rows.*Use batch\.collect\(\)"):
         summarize_batches([lazy], y_true="y", y_proba="p")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(-128, 128).astype(np.int8),
+        np.resize([3, -70_000, 3, 5], 70_000),
+        np.array([0, 1 << 62]),
+        np.array([1, 0], dtype=np.uint64) + np.uint64((1 << 64) - 2),
+        np.array([], dtype=np.int64),
+        np.resize([2.5, np.nan, -1.0], 70_000),
+        np.resize(["b", "a"], 70_000),
+        np.array([True, False, True]),
+    ],
+)
+def test_distinct_values_are_those_of_numpy(values):
+    found = find_distinct(values)
+    np.testing.assert_array_equal(found, np.unique(values), strict=True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._input._outcome_matrix import has_columns, name_columns, read_indicator, read_soft_labels
-from skcal._input._sample import CHUNK, Sample
+from skcal._input._sample import Sample
 from skcal._input._validation import (
     check_column_order,
     check_labels,
@@ -398,7 +398,7 @@ def _match_binary(proba, target, weights, pos_label, labels, names, columns):
     if outcomes is not None:
         check_column_order(names[1], columns, [False, True] if kind_of(target) == "b" else [0, 1])
         return Predictions(proba, outcomes, weights)  # by far the most common
-    found = _find_distinct(target)
+    found = find_distinct(target)
     _check_fractions(found, pos_label, labels, names)
     if len(found) > 2:
         raise ValueError(
@@ -434,7 +434,7 @@ def _match_binary(proba, target, weights, pos_label, labels, names, columns):
 
 def _match_multiclass(proba, target, weights, pos_label, labels, names, columns):
     """Predictions for three or more columns, which may have names."""
-    found = _find_distinct(target)
+    found = find_distinct(target)
     _check_fractions(found, pos_label, labels, names)
     if labels is None:
         if len(found) != proba.shape[1]:
@@ -527,19 +527,3 @@ def _check_accounted(found, labels, names):
 
 def _is_comparable(label, labels):
     return isinstance(label, str) == (labels.dtype.kind == "U")
-
-
-def _find_distinct(values):
-    """Sorted distinct labels, in NumPy."""
-    if not is_numpy(values):
-        return find_distinct(values)
-    if values.dtype.kind in "iu" and len(values):
-        low, high = int(values.min()), int(values.max())
-        if high - low < CHUNK:  # counting is many times faster than sorting
-            present = np.zeros(high - low + 1, dtype=bool)
-            for start in range(0, len(values), CHUNK):
-                present[values[start : start + CHUNK].astype(np.int64) - low] = True
-            return (np.flatnonzero(present) + low).astype(values.dtype)
-    # Chunk by chunk, so that no sorted copy of all rows is held.
-    parts = [np.unique(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]
-    return np.unique(np.concatenate(parts))

@@ -14,6 +14,8 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn import get_config
 
+# Rows that NumPy works on at a time, which the cache holds.
+_ROWS = 1 << 16
 # Rows that a device other than the CPU works on at a time: enough to keep a GPU busy.
 _DEVICE_ROWS = 1 << 22
 _CPU = 1  # DLPack's number of it
@@ -374,10 +376,19 @@ def search_sorted(ends, values):
 
 
 def find_distinct(array):
-    """Sorted distinct values, as a NumPy array."""
-    if isinstance(array, _OWN):
-        return np.unique(array)
-    return np.sort(to_numpy(namespace(array).unique_values(array)))
+    """Sorted distinct values of an array of one dimension, as a NumPy array."""
+    if not is_numpy(array):
+        return np.sort(to_numpy(namespace(array).unique_values(array)))
+    slices = list_slices(array, _ROWS)
+    if array.dtype.kind in "iu" and len(array):
+        low, high = int(array.min()), int(array.max())
+        if high - low < _ROWS and high < 1 << 63:  # counting is many times faster than sorting
+            present = np.zeros(high - low + 1, dtype=bool)
+            for rows in slices:
+                present[array[rows].astype(np.int64) - low] = True
+            return (np.flatnonzero(present) + low).astype(array.dtype)
+    # Part by part, so that no sorted copy of all rows is held.
+    return np.unique(np.concatenate([array[:0], *(np.unique(array[rows]) for rows in slices)]))
 
 
 def as_one_type(few, values):
