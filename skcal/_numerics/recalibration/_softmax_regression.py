@@ -65,8 +65,8 @@ class _Problem:
         return matrix
 
     def list_chunks(self):
-        """Slices of rows: products with a diagonal are fastest where they fit in the cache."""
-        size = max(_CELLS_IN_CHUNK // len(self.start), 1) if self.is_diagonal else len(self.rows)
+        """Slices of rows whose logits fit in the cache."""
+        size = max(_CELLS_IN_CHUNK // len(self.start), 1)
         return [slice(first, first + size) for first in range(0, len(self.rows), size)]
 
     def split(self, coefficients):
@@ -145,11 +145,11 @@ class _Problem:
         size = max(_CELLS_IN_HESSIAN_CHUNK // n_coefficients, 1)
         for first in range(0, len(proba), size):
             rows = slice(first, first + size)
-            features = self.features[rows] * np.sqrt(self.mass[rows, None])
-            moved = np.take(proba[rows], self.classes, axis=1)
-            moved *= np.take(features, self.columns, axis=1)
-            within += moved.T @ features
-            hessian -= moved.T @ moved  # NumPy computes one half of it
+            features = self.features[rows].T * np.sqrt(self.mass[rows])
+            moved = proba[rows].T[self.classes]
+            moved *= features[self.columns]
+            within += moved @ features.T
+            hessian -= moved @ moved.T  # NumPy computes one half of it
         same_class = self.classes[:, None] == self.classes
         hessian += np.where(same_class, within[:, self.columns], 0)
         return hessian
