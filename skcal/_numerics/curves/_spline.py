@@ -50,8 +50,8 @@ def fit_natural_splines(values, outcomes, weights=None, *, n_knots, penalty, mon
         lower = np.repeat([-np.inf, 0.0 if monotone else -np.inf], [1, size - 1])
         start = near and np.stack([designs[k].approach(near[k]) for k in alike])
         found = fit_logistics(
-            np.stack([design.columns for design in rows]),
-            np.stack([outcomes[k] for k in alike]),
+            _stack([design.columns for design in rows]),
+            _stack([outcomes[k] for k in alike]),
             weights,
             penalty=np.stack([design.penalty for design in rows]),
             centre=np.stack([design.centre for design in rows]),
@@ -61,6 +61,11 @@ def fit_natural_splines(values, outcomes, weights=None, *, n_knots, penalty, mon
         for k, coefficients in zip(alike, found, strict=True):
             splines[k] = designs[k].trace(coefficients)
     return splines
+
+
+def _stack(arrays):
+    """np.stack, and no copy of a single array."""
+    return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)
 
 
 class _Design:
@@ -75,7 +80,8 @@ class _Design:
         features = self._basis(np.append(values, middle))
         self._offset = features[-1]
         n_slopes = len(self._offset)
-        self.columns = np.ones((1 + n_slopes, len(values)))
+        self.columns = np.empty((1 + n_slopes, len(values)))
+        self.columns[0] = 1.0
         self.columns[1:] = features[:-1].T
         self.columns[1:] -= self._offset[:, None]
         spread = np.average((values - middle) ** 2, weights=weights)

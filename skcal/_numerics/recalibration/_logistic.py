@@ -11,11 +11,12 @@ from skcal._numerics.recalibration._newton import (
     minimize_together,
     solve_newton_step,
 )
+from skcal._tools._arrays import list_slices
 
 # From this many rows on, every 16th of each outcome, at least 500, gives a starting point.
 _MANY_ROWS, _PART, _FEW_ROWS = 1 << 15, 16, 500
-# Numbers of several problems that are worked on together, which stay in the cache.
-_BUDGET = 1 << 18
+# Numbers of several problems that are worked on together, and of one, which stay in the cache.
+_BUDGET, _BLOCK = 1 << 18, 1 << 16
 # Searches start at a mean outcome that is not nearer to 0 and 1.
 _SMALLEST_RATE = 1e-12
 
@@ -95,7 +96,9 @@ class _Problem:
     def __init__(self, columns, targets, mass, penalty, centre):
         self.columns, self.targets, self.mass = columns, targets, mass
         self.penalty, self.centre = penalty, centre
-        self.bound = columns**2 @ mass / 4 + 2 * penalty
+        self.blocks = list_slices(targets, max(1, _BLOCK // len(columns)))
+        squares = sum(columns[:, rows] ** 2 @ mass[rows] for rows in self.blocks)
+        self.bound = squares / 4 + 2 * penalty
 
     def fit(self, starts, lower, is_near=False):
         """The minimum over coefficients of at least `lower`."""
@@ -127,18 +130,23 @@ class _Problem:
 
     def evaluate(self, coefficients):
         """Value, gradient, and the function that solves for the Newton step."""
-        scores, away = coefficients @ self.columns, coefficients - self.centre
-        losses, residual, smaller = _compare(scores, self.targets)
-        residual *= self.mass
-        gradient = self.columns @ residual + 2 * self.penalty * away
+        away, smaller = coefficients - self.centre, np.empty(len(self.targets))
+        value, gradient = self.penalty @ away**2, 2 * self.penalty * away
+        for rows in self.blocks:
+            columns, mass = self.columns[:, rows], self.mass[rows]
+            losses, residual, smaller[rows] = _compare(coefficients @ columns, self.targets[rows])
+            residual *= mass
+            value += mass @ losses
+            gradient += columns @ residual
 
         def step(free):
-            part = self.columns if free.all() else self.columns[free]
-            hessian = (part * _curve(smaller, self.mass)) @ part.T
-            hessian.flat[:: len(hessian) + 1] += (2 * self.penalty + DAMPING * self.bound)[free]
+            hessian = np.diag((2 * self.penalty + DAMPING * self.bound)[free])
+            for rows in self.blocks:
+                part = self.columns[:, rows] if free.all() else self.columns[free, rows]
+                hessian += (part * _curve(smaller[rows], self.mass[rows])) @ part.T
             return solve_newton_step(hessian, gradient[free])
 
-        return self.mass @ losses + self.penalty @ away**2, gradient, step
+        return value, gradient, step
 
 
 class _Problems:
@@ -148,14 +156,14 @@ class _Problems:
         self.columns, self.targets, self.mass = columns, targets, mass
         self.penalty, self.centre = penalty, centre
         self.damping = damping
-        if damping is None:
-            self.damping = DAMPING * (np.matmul(columns**2, mass) / 4 + 2 * penalty)
 
     def fit(self, lower, start=None):
         """The minimum of each, over coefficients of at least `lower`."""
         is_near, is_found = start is not None, np.zeros(len(self.columns), dtype=bool)
         found = start if is_near else self.centre
         if len(is_found) > 1 and len(self.mass) < _MANY_ROWS:
+            squares = np.matmul(self.columns**2, self.mass)
+            self.damping = DAMPING * (squares / 4 + 2 * self.penalty)
             found, is_found = minimize_together(self, found, lower)
         for k in np.flatnonzero(~is_found):
             alone = self.columns[k], self.targets[k], self.mass, self.penalty[k], self.centre[k]
