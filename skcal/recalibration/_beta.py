@@ -142,7 +142,12 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
     def _read_scale(self, scores):
         return self._to_log_odds(scores)
 
-    def _fit_map(self, values, outcomes, sample_weight):
+    def _fit_maps(self, values, outcomes, sample_weight, near=None):
+        starts = [None] * len(values) if near is None else map(np.array, near)
+        triples = zip(values, outcomes, starts, strict=True)
+        return [self._fit_map(*pair, sample_weight, start) for *pair, start in triples]
+
+    def _fit_map(self, values, outcomes, sample_weight, near=None):
         if self.target_smoothing:
             outcomes = smooth_outcomes(outcomes, sample_weight)
         if self.parameters == "am":
@@ -151,16 +156,15 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
             )
             return BetaMap(float(a), float(a), float(c))
         log_proba, log_complement = _split_log_odds(values)
-        features = np.column_stack([log_proba, -log_complement])
+        features = np.stack([log_proba, -log_complement]).T
         if self.parameters == "ab":
             features += np.log(2) * np.array([1, -1])
             a, b = fit_logistic(features, outcomes, sample_weight, lower=0)
             return BetaMap(float(a), float(b), float((a - b) * np.log(2)))
         # Where all scores are next to certain, the data leave a direction open.
         options = {"penalty": _TINY_RIDGE, "centre": 1.0} if self.target_smoothing else {}
-        fitted = fit_logistic(
-            features, outcomes, sample_weight, lower=0, fit_intercept=True, guess=1, **options
-        )
+        options |= {"lower": 0, "fit_intercept": True, "guess": 1, "start": near}
+        fitted = fit_logistic(features, outcomes, sample_weight, **options)
         return BetaMap(*map(float, fitted))
 
     def _apply_map(self, fitted, values):

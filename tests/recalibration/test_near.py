@@ -5,6 +5,7 @@ import pytest
 
 from skcal._fitting._held_out import fit_to_columns, predict_columns
 from skcal.recalibration import (
+    BetaCalibration,
     SplineRecalibration,
     StructuredMatrixScaling,
     StructuredVectorScaling,
@@ -17,6 +18,7 @@ from tests.recalibration.family import both_counts, make_scores
 @pytest.mark.parametrize(
     "R",
     [
+        BetaCalibration,
         SplineRecalibration,
         StructuredMatrixScaling,
         StructuredVectorScaling,

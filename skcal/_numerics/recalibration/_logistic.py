@@ -31,6 +31,7 @@ def fit_logistic(
     lower=-np.inf,
     fit_intercept=False,
     guess=0.0,
+    start=None,
 ):
     """Coefficients that minimise mean log loss + sum_j penalty_j (coefficient_j - centre_j)^2.
 
@@ -38,7 +39,7 @@ def fit_logistic(
     Coefficients stay at or above `lower`. `fit_intercept` adds an intercept without penalty or
     bound, the last coefficient then. In this case the search starts where all coefficients have the
     value `guess` and the intercept is 0, or at equal probabilities for all rows if these fit
-    better; else it starts at `centre`.
+    better, or at `start` where that is known to be near; else it starts at `centre`.
     """
     mass = np.full(len(targets), 1 / len(targets)) if weights is None else weights / weights.sum()
     n_features = features.shape[1]
@@ -50,14 +51,15 @@ def fit_logistic(
     if fit_intercept:  # features are centred, lest a common offset hides how they differ
         features, offset = centre_features(np.asfortranarray(features), mass)
         columns = np.vstack([features.T, np.ones(len(features))])
-        starts = _list_starts(features, offset, mass @ targets, guess, centre)
+        starts = _list_starts(features, offset, mass @ targets, guess, centre, start)
         penalty, centre, lower = (
             np.append(option, last)
             for option, last in ((penalty, 0.0), (centre, 0.0), (lower, -np.inf))
         )
     else:
         columns, starts = np.ascontiguousarray(features.T), [centre]
-    coefficients = _Problem(columns, targets, mass, penalty, centre).fit(starts, lower)
+    problem = _Problem(columns, targets, mass, penalty, centre)
+    coefficients = problem.fit(starts, lower, start is not None)
     if fit_intercept:
         coefficients[-1] -= offset @ coefficients[:-1]
     return coefficients
@@ -82,9 +84,12 @@ def fit_logistics(columns, targets, weights=None, *, penalty, centre, lower, sta
     return coefficients
 
 
-def _list_starts(features, offset, rate, guess, centre):
+def _list_starts(features, offset, rate, guess, centre, near=None):
     """Coefficients of centred features, and intercepts, where a search may start."""
     varies = features.any(axis=0)  # other coefficients stay where they are
+    if near is not None:
+        level = np.where(varies, near[:-1], centre)
+        return [np.append(level, near[-1] + offset @ near[:-1])]
     level, guess = np.where(varies, [[0.0], [guess]], centre)
     rate = np.clip(rate, _SMALLEST_RATE, 1 - _SMALLEST_RATE)
     return [np.append(level, logit(rate)), np.append(guess, offset @ guess)]
