@@ -61,6 +61,8 @@ def fit_mixture_weights(likelihoods, prior, mass):
     a_k, counts of rows that each member is taken to have explained before, and `mass` the weights
     m_i of the rows.
     """
+    if len(prior) == 1:
+        return np.ones(1)
     largest = likelihoods.max(axis=0)
     told = largest > 0
     rows = np.concatenate([(likelihoods[:, told] / largest[told]).T, np.eye(len(prior))])
