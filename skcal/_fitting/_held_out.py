@@ -31,6 +31,13 @@ def predict_columns(fitted, scores):
     return spread_columns(fitted.predict_proba(scores), fitted.classes_, columns)
 
 
+def take_score_rows(scores, rows):
+    """Rows of scores, whose columns stay side by side in memory where they are."""
+    if isinstance(rows, slice) or not scores.flags.f_contiguous:
+        return scores[rows]
+    return np.take(scores.T, rows, axis=1).T
+
+
 def predict_held_out(recalibrator, scores, codes, sample_weight, splits):
     """Probabilities of the test rows of each split by a map fitted on its training rows.
 
@@ -45,13 +52,14 @@ def predict_held_out(recalibrator, scores, codes, sample_weight, splits):
 def predict_split(recalibrator, scores, codes, sample_weight, train, test):
     """The same for one split."""
     fitted = fit_split(recalibrator, scores, codes, sample_weight, train)
-    return predict_columns(fitted, scores[test])
+    return predict_columns(fitted, take_score_rows(scores, test))
 
 
 def fit_split(recalibrator, scores, codes, sample_weight, train, near=None):
     """The map of the training rows of one split."""
     weight = None if sample_weight is None else sample_weight[train]
-    return fit_to_columns(recalibrator, scores[train], codes[train], weight, near)
+    rows = take_score_rows(scores, train)
+    return fit_to_columns(recalibrator, rows, codes[train], weight, near)
 
 
 def find_rise(before, after, codes, mass):

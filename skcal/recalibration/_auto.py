@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._fitting._folds import check_rows, make_splits, route_metadata
-from skcal._fitting._held_out import fit_split, fit_to_columns, predict_columns
+from skcal._fitting._held_out import fit_split, fit_to_columns, predict_columns, take_score_rows
 from skcal._input._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import deal_rows
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
@@ -366,7 +366,7 @@ class AutoRecalibration(BaseRecalibrator):
     def _fit(self, scores, codes, sample_weight):
         members = self._list_members(scores.shape[1])
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
-        scores, codes = scores[rows], codes[rows]
+        scores, codes = take_score_rows(scores, rows), codes[rows]
         held_out, near = self._hold_out(
             members, scores, codes, sample_weight, splits, _take_own, self._splits is None
         )
@@ -596,7 +596,7 @@ def _try_split(member, scores, codes, sample_weight, take, train, test, near):
     """What is taken of the test rows and the fit, or the error that it ends with and no fit."""
     try:
         fitted = fit_split(member, scores, codes, sample_weight, train, near)
-        proba = predict_columns(fitted, scores[test])
+        proba = predict_columns(fitted, take_score_rows(scores, test))
     except (ValueError, ArithmeticError) as error:
         return error, None
     return take(proba, codes[test]), fitted

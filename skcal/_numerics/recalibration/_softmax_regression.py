@@ -48,7 +48,7 @@ class _Problem:
         self.start, self.varies, self.penalty, self.centre = start, varies, penalty, centre
         self.classes, self.columns = np.nonzero(varies)
         self.rows = np.arange(len(codes))
-        self.even = np.zeros(len(codes)) if even is None else even
+        self.even = even
         n_classes = len(start)
         beside = ~np.eye(*start.shape, dtype=bool)
         beside[:, n_classes:] = False
@@ -127,17 +127,22 @@ class _Problem:
 
     def evaluate_rows(self, parts, rows):
         """Loss of some rows, its gradient, split, and their probabilities."""
-        codes, mass, even = self.codes[rows], self.mass[rows], self.even[rows]
+        codes, mass = self.codes[rows], self.mass[rows]
         numbers = np.arange(len(codes))
         logits = self.multiply(parts, rows)
         logits -= logits.max(axis=1, keepdims=True)
-        target_logits = (1 - even) * logits[numbers, codes] + even * logits.mean(axis=1)
+        target_logits, own = logits[numbers, codes], mass
+        if self.even is not None:
+            even = self.even[rows]
+            target_logits += even * (logits.mean(axis=1) - target_logits)
+            own = mass * (1 - even)
         proba = np.exp(logits, out=logits)
         total = proba.sum(axis=1)
         proba /= total[:, None]
         residual = proba * mass[:, None]
-        residual -= (mass * even / len(self.start))[:, None]
-        residual[numbers, codes] -= mass * (1 - even)
+        if self.even is not None:
+            residual -= (mass * even / len(self.start))[:, None]
+        residual[numbers, codes] -= own
         return mass @ (np.log(total) - target_logits), self.gather(residual, rows), proba
 
     def solve(self, proba, gradient, extra):
