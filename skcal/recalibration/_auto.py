@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -18,9 +19,9 @@ from skcal._numerics.recalibration._deal import deal_rows
 from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
 from skcal._numerics.recalibration._mixture import (
     expect_an_error,
-    find_plausible,
     find_refuted,
     fit_mixture_weights,
+    judge,
 )
 from skcal._tools._progress import as_task, read_progress
 from skcal._tools._typing import ArrayLike
@@ -542,13 +543,21 @@ class _Stack:
         refuted = find_refuted(self.likelihoods[0], self.masses[0], self.limits)
         return [name for k, name in enumerate(self.names) if k == 0 or not refuted[k]]
 
+    @cached_property
+    def totals(self):
+        """Log likelihoods of the members, split by split."""
+        n_rows = sum(mass.sum() for mass in self.masses)
+        pairs = zip(self.likelihoods, self.masses, strict=True)
+        return [judge(*pair, n_rows) for pair in pairs]
+
     def weigh(self, splits):
         """Weights by name, from the test rows of some splits."""
         likelihoods = np.concatenate(
             [np.empty((len(self.names), 0)), *[self.likelihoods[k] for k in splits]], axis=1
         )
         mass = np.concatenate([np.empty(0), *[self.masses[k] for k in splits]])
-        kept = find_plausible(likelihoods, mass, self.limits)
+        total = sum((self.totals[k] for k in splits), start=np.zeros(len(self.names)))
+        kept = total >= total.max() - self.limits
         weights = np.zeros(len(kept))
         weights[kept] = fit_mixture_weights(likelihoods[kept], self.prior[kept], mass)
         weights = expect_an_error(weights, (1 - likelihoods) @ mass)

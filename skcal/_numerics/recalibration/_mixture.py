@@ -19,16 +19,15 @@ _LEAST_MASS = 1e-200
 _FEWEST_ROWS, _SURE = 1000, 6.0
 
 
-def find_plausible(likelihoods, mass, limits):
-    """Which members' log likelihoods are at most `limits` below that of the best member.
+def judge(likelihoods, mass, n_rows):
+    """Log likelihood of each member on some of `n_rows` rows.
 
-    Each is judged with a share of 1 / (1 + sum of mass) of the mean of all, so that a row that it
+    Each is judged with a share of 1 / (1 + n_rows) of the mean of all, so that a row that it
     holds for impossible counts for some nats, and not for infinitely many. `likelihoods` is
     (n_members, n_samples).
     """
-    logs, mass = _judge(likelihoods, mass)
-    total = logs @ mass
-    return total >= total.max() - limits
+    logs, mass = _list_logs(likelihoods, mass, n_rows)
+    return logs @ mass
 
 
 def find_refuted(likelihoods, mass, limits):
@@ -36,7 +35,7 @@ def find_refuted(likelihoods, mass, limits):
 
     They are behind the best member by six standard errors more than that; none if rows are few.
     """
-    logs, mass = _judge(likelihoods, mass)
+    logs, mass = _list_logs(likelihoods, mass, mass.sum())
     if len(mass) < _FEWEST_ROWS:
         return np.zeros(len(likelihoods), dtype=bool)
     gaps = logs[np.argmax(logs @ mass)] - logs
@@ -45,11 +44,11 @@ def find_refuted(likelihoods, mass, limits):
     return total > limits + _SURE * error
 
 
-def _judge(likelihoods, mass):
+def _list_logs(likelihoods, mass, n_rows):
     """Log likelihoods of members with their shares, and masses, of rows that tell of any."""
     told = likelihoods.max(axis=0) > 0
     likelihoods, mass = likelihoods[:, told], mass[told]
-    share = 1 / (1 + mass.sum())
+    share = 1 / (1 + n_rows)
     return np.log((1 - share) * likelihoods + share * likelihoods.mean(axis=0)), mass
 
 
