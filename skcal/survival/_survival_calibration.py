@@ -89,6 +89,8 @@ def _judge(found):
         return "no more than chance"
     if ratio.estimate == 0:
         return "risks are too high"
+    if ratio.high < 1 and ratio.estimate < 0.5:
+        return f"risks are {1 / ratio.estimate:.2g} times as high as they should be"
     (error,) = show_percentages(abs(1 - 1 / ratio.estimate))
     if ratio.low > 1:
         return f"risks are {error} too low"
