@@ -1,6 +1,7 @@
 """What the meta-estimators share: rows, metadata, folds, and the scores of classifiers."""
 
 from collections.abc import Iterable
+from contextlib import contextmanager
 from inspect import signature
 from reprlib import repr as shorten
 from typing import Any, NamedTuple
@@ -102,6 +103,12 @@ def check_regression_rows(owner, X, y):
     return X, y
 
 
+def check_outcome_rows(owner, X, y):
+    """X, which only has to have rows, and y as an array of rows, whatever they hold."""
+    X, y = _match_rows(owner, X, y)
+    return X, np.asarray(y)
+
+
 def check_rows(owner, X, y):
     """X, which only has to have rows, and y as an array of labels."""
     X, y = _match_rows(owner, X, y)
@@ -133,6 +140,18 @@ def _match_rows(owner, X, y):
     if (y.shape[0] if hasattr(y, "shape") else len(y)) == 0:
         raise ValueError("X and y must hold at least one row; got 0 sample(s).")
     return X, y
+
+
+@contextmanager
+def restored_on_error(estimator):
+    """Give an estimator its attributes back if what it does inside fails."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 class Routed(NamedTuple):

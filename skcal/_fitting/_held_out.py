@@ -1,9 +1,12 @@
 """Recalibrators on rows that they were not fitted on."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import clone
 
-from skcal._fitting._folds import spread_columns
+from skcal._fitting._folds import make_splits, spread_columns
+from skcal._numerics.recalibration._deal import deal_targets
 from skcal._numerics.recalibration._losses import find_losses
 
 
@@ -80,3 +83,27 @@ def find_rise(before, after, codes, mass):
     rise = share @ rises
     error = np.sqrt(np.sum((share * (rises - rise)) ** 2))
     return float(rise) if rise > error else 0.0, name
+
+
+def split_rows(cv, keys, targets, weights, present):
+    """Pairs of train and test places among the rows that count, which `present` marks.
+
+    The first three arrays are those of these rows. `keys` has a number for each by which
+    predictions are told apart.
+    """
+    if cv is None or isinstance(cv, Integral):
+        return deal_targets(keys, targets, weights, 5 if cv is None else int(cv))
+    n_samples = len(present)
+    empty = np.zeros((n_samples, 1)), np.zeros(n_samples)
+    try:
+        splits = make_splits(cv, *empty, {}, classifier=False)
+    except ValueError as error:
+        if "groups" not in str(error):
+            raise
+        raise ValueError(
+            "cv must be a splitter that needs no groups, or pairs of train and test rows: pass "
+            f"cv=list({cv!r}.split(X, y, groups))."
+        ) from None
+    place = np.cumsum(present) - 1
+    splits = [[place[part[present[part]]] for part in split] for split in splits]
+    return [(train, test) for train, test in splits if len(train) and len(test)]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 
-from skcal._fitting._folds import check_rows, make_splits, route_metadata
+from skcal._fitting._folds import check_rows, make_splits, restored_on_error, route_metadata
 from skcal._fitting._held_out import fit_split, fit_to_columns, predict_columns, take_score_rows
 from skcal._input._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import deal_rows
@@ -26,7 +26,7 @@ from skcal._numerics.recalibration._mixture import (
 from skcal._tools._progress import as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
-from skcal.recalibration._base import BaseRecalibrator, restored_on_error
+from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._names import choose_recalibrator, is_random, name_recalibrator
 from skcal.recalibration._spline import SplineRecalibration

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import Any, Literal, Self
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skcal._fitting._folds import restored_on_error
 from skcal._input._validation import (
     check_column_order,
     check_option,
@@ -62,18 +62,6 @@ from skcal.recalibration._class_scores import (
     share_among_seen,
 )
 from skcal.recalibration._dict import pack_recalibrator, unpack_recalibrator
-
-
-@contextmanager
-def restored_on_error(estimator):
-    """Give an estimator its attributes back if what it does inside fails."""
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 class BaseRecalibrator(

@@ -23,6 +23,7 @@ from skcal._fitting._folds import (
     get_classifier,
     inherit_tags,
     make_splits,
+    restored_on_error,
     route_weights,
     score_rows,
     spread_columns,
@@ -32,7 +33,6 @@ from skcal._numerics.recalibration._scores import average_log_odds
 from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
-from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._fitted import FittedPair
 
 

@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 
+from skcal._fitting._folds import restored_on_error
 from skcal._input._validation import check_labels, show_labels
 from skcal._tools._progress import as_task
 from skcal._tools._typing import ArrayLike
-from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._base_regression import RegressionRecalibrator
 from skcal.recalibration._feature_columns import find_known
 

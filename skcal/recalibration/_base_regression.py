@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skcal._fitting._folds import restored_on_error
 from skcal._input._predicted._points import check_levels
 from skcal._input._predicted._response_rows import refuse_rows
 from skcal._input._validation import check_column_order, check_confidence_level, check_sample_weight
 from skcal._tools._arrays import list_column_names, read_numbers, read_scores
 from skcal._tools._progress import CallbackSupport, as_task
 from skcal._tools._typing import ArrayLike
-from skcal.recalibration._base import restored_on_error
 
 # Squares of larger numbers, and of larger errors in standard deviations, might overflow.
 _LARGEST = 1e100

@@ -22,13 +22,13 @@ from skcal._fitting._folds import (
     get_regressor,
     inherit_tags,
     make_splits,
+    restored_on_error,
     route_weights,
 )
 from skcal._input._validation import check_sample_weight
 from skcal._tools._arrays import refuse_other_libraries
 from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
-from skcal.recalibration._base import restored_on_error
 
 
 class BaseRecalibratedRegressor(

@@ -22,6 +22,7 @@ from skcal._fitting._folds import (
     inherit_tags,
     make_splits,
     refuse_text,
+    restored_on_error,
     route_metadata,
     score_rows,
     spread_columns,
@@ -30,7 +31,6 @@ from skcal._input._validation import check_option
 from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
-from skcal.recalibration._base import restored_on_error
 
 
 class CrossFitProba(CallbackSupport, MetaEstimatorMixin, TransformerMixin, BaseEstimator):

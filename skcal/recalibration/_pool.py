@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._fitting._folds import make_splits
+from skcal._fitting._held_out import split_rows
 from skcal._input._validation import check_integer, check_number
-from skcal._numerics.recalibration._deal import deal_targets
 from skcal._numerics.recalibration._pooling import fit_pool
 from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._tools._warnings import warn
@@ -48,7 +47,7 @@ def hold_out(cv, rows, keys, predict, lack=""):
     array with the members on its first axis, or None if they cannot be fitted, for want of what
     `lack` says. `keys` has a number for each row by which predictions are told apart.
     """
-    splits = _split(cv, rows, keys)
+    splits = split_rows(cv, keys, rows.targets, rows.weights, rows.present)
     parts = [predict(rows.take(train), rows.predictions[test]) for train, test in splits]
     if not parts:
         lack = f"There is too little to learn from, {len(rows.targets)} rows"
@@ -60,27 +59,6 @@ def hold_out(cv, rows, keys, predict, lack=""):
     masses = count_as_rows(rows.weights) / np.bincount(tested, minlength=len(rows.targets)).clip(1)
     numbers = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     return HeldOut(np.concatenate(parts, axis=1), rows.targets[tested], masses[tested], numbers)
-
-
-def _split(cv, rows, keys):
-    """Pairs of train and test places among the rows that count."""
-    if cv is None or isinstance(cv, Integral):
-        n_folds = 5 if cv is None else int(cv)
-        return deal_targets(keys, rows.targets, rows.weights, n_folds)
-    n_samples = len(rows.present)
-    empty = np.zeros((n_samples, 1)), np.zeros(n_samples)
-    try:
-        splits = make_splits(cv, *empty, {}, classifier=False)
-    except ValueError as error:
-        if "groups" not in str(error):
-            raise
-        raise ValueError(
-            "cv must be a splitter that needs no groups, or pairs of train and test rows: pass "
-            f"cv=list({cv!r}.split(X, y, groups))."
-        ) from None
-    place = np.cumsum(rows.present) - 1
-    splits = [[place[part[rows.present[part]]] for part in split] for split in splits]
-    return [(train, test) for train, test in splits if len(train) and len(test)]
 
 
 def weigh_members(held_out, find_losses, prior_rows):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from skcal._fitting._folds import restored_on_error
 from skcal._input._sample import Sample
 from skcal._input._validation import check_labels, check_option, show_labels
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
-from skcal.recalibration._base import restored_on_error
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 
 if TYPE_CHECKING:
