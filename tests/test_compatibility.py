@@ -15,7 +15,7 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import cross_validate
 
-from skcal import inference, monitoring, recalibration, shift, streaming
+from skcal import inference, monitoring, recalibration, shift, streaming, survival
 from skcal.metrics import Mixture, distribution_kernel_calibration_error
 from skcal.model_selection import AbstainingClassifierCV, stop_by_refinement
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
@@ -51,6 +51,19 @@ class FirstColumn(RegressorMixin, BaseEstimator):
     def predict(self, X, return_std=False):
         mean = np.asarray(X, dtype=np.float64)[:, 0]
         return (mean, np.ones(len(mean))) if return_std else mean
+
+
+class Exponential(BaseEstimator):
+    """A survival model whose rates are the first column."""
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    def predict_survival_function(self, X):
+        return [partial(self._survive, rate) for rate in np.asarray(X, dtype=np.float64)[:, 0]]
+
+    def _survive(self, rate, times):
+        return np.exp(-rate * times)
 
 
 # By the names of arguments; float16 holds all of them exactly.
@@ -160,6 +173,23 @@ OWNERS["RecalibratedRegressorCV"] = lambda: recalibration.RecalibratedRegressorC
 OWNERS["MulticalibratedRegressorCV"] = lambda: recalibration.MulticalibratedRegressorCV(
     FirstColumn(), cv=2
 ).fit(TRIPLE, LABELS)
+OUTCOMES = np.column_stack([LABELS > 0, rng.integers(1, 9, N_ROWS)]) / 1.0
+OUTCOMES[:3] = [1, 8]  # so that all times are followed
+for survival_owner, read in {
+    "RiskRecalibration": np.cumsum(TRIPLE, axis=1) / 2,
+    "RecalibratedSurvivalCV": TRIPLE,
+}.items():
+    PREDICTIONS[survival_owner] = {
+        "X": read,
+        "y": OUTCOMES,
+        "sample_weight": ROWS["sample_weight"],
+    }
+OWNERS["RiskRecalibration"] = lambda: survival.RiskRecalibration([2, 4, 6]).fit(
+    **PREDICTIONS["RiskRecalibration"]
+)
+OWNERS["RecalibratedSurvivalCV"] = lambda: survival.RecalibratedSurvivalCV(
+    Exponential(), times=[2, 4, 6], cv=2
+).fit(**PREDICTIONS["RecalibratedSurvivalCV"])
 
 
 def bind(function, owner):
@@ -289,11 +319,12 @@ def read_answer(found):
         found = found.to_frame()
     elif hasattr(found, "ppf"):
         found = [found.mean(), found.std()]
-    elif type(found).__name__ in PREDICTIONS:
-        found = found.transform(PREDICTIONS[type(found).__name__]["X"])
     elif hasattr(found, "fit"):
-        names = ("predict_proba", "transform", "predict_interval")
-        found = getattr(found, next(name for name in names if hasattr(found, name)))(TRIPLE)
+        names = ("predict_proba", "transform", "predict_interval", "predict")
+        X = PREDICTIONS.get(type(found).__name__, ROWS)["X"]
+        found = getattr(found, next(name for name in names if hasattr(found, name)))(X)
+    elif isinstance(found, np.ndarray) and found.dtype.kind == "O":  # of curves
+        found = [curve.y for curve in found]
     numbers = list_numbers(found)
     assert numbers
     return numbers

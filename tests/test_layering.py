@@ -28,6 +28,7 @@ LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}
 # and of fitted attributes see no values and are free.
 ENTRANCES = {"skcal._input._reduction", "skcal._input._validation", "skcal._fitting._folds"}
 ENTRANCES |= {"skcal.recalibration._base", "skcal.recalibration._base_regression"}
+ENTRANCES |= {"skcal._input._risk_curves"}
 VALIDATION = ("sklearn.utils.validation", "sklearn.utils.multiclass", "sklearn.utils.check_array")
 VALIDATION += ("sklearn.utils.check_X_y", "sklearn.utils.column_or_1d", "sklearn.utils.indexable")
 FREE = ("check_consistent_length", "check_is_fitted", "check_random_state")

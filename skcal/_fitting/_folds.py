@@ -106,7 +106,7 @@ def check_regression_rows(owner, X, y):
 def check_outcome_rows(owner, X, y):
     """X, which only has to have rows, and y as an array of rows, whatever they hold."""
     X, y = _match_rows(owner, X, y)
-    return X, np.asarray(y)
+    return X, np.asarray(as_readable(y))
 
 
 def check_rows(owner, X, y):

@@ -26,6 +26,25 @@ def read_times(event, time):
     return event.astype(bool), time
 
 
+def read_outcomes(y):
+    """Events and times of a structured array of two fields, or of two columns."""
+    names = getattr(getattr(y, "dtype", None), "names", None)
+    if names is not None:
+        if len(names) != 2 or y.ndim != 1:
+            raise ValueError(
+                "y must have two fields, event and time, and one dimension; got the fields "
+                f"{', '.join(names)} and shape {y.shape}."
+            )
+        return y[names[0]], y[names[1]]
+    table = read_numbers("y", y)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ValueError(
+            "y must have two columns, event and time, or be a structured array of these fields; "
+            f"got shape {table.shape}."
+        )
+    return table[:, 0], table[:, 1]
+
+
 def read_causes(event, time, cause, censored):
     """Whether rows have an event, whether it is of the requested kind, and times."""
     if cause is None:

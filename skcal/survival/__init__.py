@@ -6,6 +6,8 @@ from skcal.survival._at_horizon import HorizonOutcomes, at_horizon
 from skcal.survival._d_calibration import DCalibration, d_calibration
 from skcal.survival._martingale_test import MartingaleTest, martingale_test
 from skcal.survival._pseudo_values import pseudo_values
+from skcal.survival._recalibrated_survival import RecalibratedSurvivalCV
+from skcal.survival._risk_recalibration import RiskRecalibration
 from skcal.survival._survival_calibration import (
     HorizonCalibration,
     SurvivalCalibration,
@@ -19,6 +21,8 @@ __all__ = [
     "HorizonCalibration",
     "HorizonOutcomes",
     "MartingaleTest",
+    "RecalibratedSurvivalCV",
+    "RiskRecalibration",
     "SurvivalCalibration",
     "a_calibration",
     "aj_calibration",

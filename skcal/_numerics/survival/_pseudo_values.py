@@ -9,17 +9,19 @@ and the hazards L = d/Y of all events and L_k of those of the kind at each time,
     dF/dw_i = sum_{t <= h} S(t-) (dL_k(t)/dw_i + L_k(t) dlog S(t-)/dw_i),
 
 in which the derivative of a hazard is (1{i has the event at t} - 1{i at risk at t} L(t)) / Y(t).
+A row of weight w counts as w rows, and n is then the sum of the weights.
 """
 
 import numpy as np
 
 
-def find_pseudo_values(event, is_kind, time, horizons):
+def find_pseudo_values(event, is_kind, time, horizons, weights=None):
     """Pseudo-values of all rows at ascending horizons, of shape (n_rows, n_horizons)."""
-    times, number, rows = np.unique(time, return_inverse=True, return_counts=True)
-    at_risk = np.cumsum(rows[::-1])[::-1].astype(np.float64)
+    weights = np.ones(len(time)) if weights is None else weights
+    times, number = np.unique(time, return_inverse=True)
+    at_risk = np.cumsum(np.bincount(number, weights)[::-1])[::-1]
     hazard, of_kind = (
-        np.bincount(number, which, len(times)) / at_risk for which in (event, is_kind)
+        np.bincount(number, weights * which, len(times)) / at_risk for which in (event, is_kind)
     )
     free = np.append(1.0, np.cumprod(1 - hazard)[:-1])
     # -dlog(1 - L) of a row with an event; where no row is left, S is 0 after it, and stays so.
@@ -40,7 +42,7 @@ def find_pseudo_values(event, is_kind, time, horizons):
         seen = np.arange(len(times)) <= last
         moved = followed[number] - (event & seen[number]) * (fall * left)[number]
         moved += (is_kind & seen[number]) * (free / at_risk)[number]
-        values[:, k] = risk[last] + len(time) * moved
+        values[:, k] = risk[last] + weights.sum() * moved
     return values
 
 
