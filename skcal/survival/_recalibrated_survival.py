@@ -82,13 +82,12 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
     they are slightly worse. A curve of a fold that ends before one of the times is continued by its
     last value.
 
-    Of rows that are censored nothing is assumed but that censoring depends neither on the event nor
-    on the features. The order of rows by risk is that of the model at each time.
+    Censoring must depend neither on the event nor on the features. At each time the repaired risk
+    grows with that of the model.
 
     Examples
     --------
-    A model of exponential times that gets the rate wrong by half, as one of scikit-survival would
-    be used:
+    A model with the interface of scikit-survival, whose hazards are too high by half:
 
     >>> import numpy as np
     >>> from sklearn.base import BaseEstimator

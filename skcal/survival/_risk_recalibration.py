@@ -97,8 +97,8 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
     uncensored outcomes: the regression on pseudo-values of [1]_, fitted by quasi-likelihood. The
     map is a pool of four, with weights that are not negative and sum to 1, on the scale of the log
     odds: no change; "levels", with all slopes 1; "slope", one slope for all times of a kind; and
-    "slopes". A weak penalty, :math:`(a_j^2 + (b_j - 1)^2) / 20` in units of the loss of a row with
-    centred log odds, bounds fits to few events.
+    "slopes". A weak penalty, :math:`(a_j^2 + (b_j - 1)^2) / 20` with log odds that are centred at
+    their mean, is added to the sum of the losses, and bounds fits to few events.
 
     Weights minimise the loss L on rows that the maps were not fitted on, which is stacking,
 
@@ -106,10 +106,11 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
               \phi = \frac{\sum_i (\sum_j \theta_{ij} - p_{ij})^2}{\sum_{ij} p_{ij} (1 - p_{ij})}.
 
     Outcomes of a row at all times go together, and pseudo-values vary more than outcomes.
-    :math:`\phi`, of the map with the least loss, measures both, so that the same change at all
-    times counts as in a log likelihood. :math:`c_0` is `prior_rows` and the others are 1/3. A map
-    whose part is larger than that of the best by more than 10, or by more than ``2 * prior_rows``
-    for no change, takes no part.
+    :math:`\phi` measures both for the map with the least loss, so that the same change at all times
+    counts as in a log likelihood; with several kinds, inner sums are over the times of one kind.
+    :math:`c_0` is `prior_rows` and the others are 1/3. A map takes no part if its own
+    :math:`L / \phi` is larger than the least by more than 10; no change, if it is so by more than
+    ``2 * prior_rows``.
 
     Each row is then projected on curves that never fall, in the mean square over the times, which
     never increases a mean Brier score over these times. Where risks of several kinds would sum to

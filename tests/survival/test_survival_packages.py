@@ -7,7 +7,14 @@ from sklearn.metrics import brier_score_loss
 
 from skcal._numerics.survival._censoring import find_followed
 from skcal.metrics import integrated_calibration_index
-from skcal.survival import aj_calibration, at_horizon, d_calibration, pseudo_values
+from skcal.survival import (
+    RecalibratedSurvivalCV,
+    RiskRecalibration,
+    aj_calibration,
+    at_horizon,
+    d_calibration,
+    pseudo_values,
+)
 
 # Both warn of what newer versions of NumPy and pandas deprecate.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -234,3 +241,77 @@ def test_breast_cancer_of_the_german_study_group(sksurv, with_pgr, ratio, brier)
     outcomes = at_horizon(event, year, horizon=4.95)
     found = brier_score_loss(outcomes.y_true, risk, sample_weight=outcomes.sample_weight)
     assert found == pytest.approx(brier, abs=0.005)
+
+
+# --------------------------------------------------------------------------- repair
+
+
+def split_data(sksurv, name):
+    """Features and outcomes of a data set of scikit-survival: rows to train and to test."""
+    for module in ("datasets", "preprocessing", "metrics", "ensemble"):
+        pytest.importorskip(f"sksurv.{module}")
+    X, y = getattr(sksurv.datasets, f"load_{name}")()
+    text = X.columns.difference(X.select_dtypes("number").columns)
+    X = sksurv.preprocessing.OneHotEncoder().fit_transform(
+        X.astype(dict.fromkeys(text, "category"))
+    )
+    rows = np.random.default_rng(0).permutation(len(y))
+    train, test = np.sort(rows[len(y) // 3 :]), rows[: len(y) // 3]
+    time = y[y.dtype.names[1]]
+    test = test[time[test] < time[train].max()]  # what its Brier score needs
+    X = X.astype(float)
+    return X.iloc[train], y[train], X.iloc[test], y[test]
+
+
+def measure_both(sksurv, model, data):
+    """Integrated Brier scores and AJ-calibration before and after the repair."""
+    X, y, X_new, y_new = data
+    model = RecalibratedSurvivalCV(model).fit(X, y)
+    event, time = (y_new[name] for name in y_new.dtype.names)
+    times = model.unique_times_[model.unique_times_ < time.max()]
+    found = []
+    for one in (model.estimator_, model):
+        survival = np.array([curve(times) for curve in one.predict_survival_function(X_new)])
+        score = sksurv.metrics.integrated_brier_score(y, y_new, survival, times)
+        found.append([score, aj_calibration(event, time, survival=survival, times=times).value])
+    assert (np.diff(survival) <= 0).all()
+    ranks = [
+        sksurv.metrics.concordance_index_censored(event, time, one.predict(X_new))[0]
+        for one in (model.estimator_, model)
+    ]
+    assert ranks[1] > ranks[0] - 0.01
+    return np.array(found), model
+
+
+@pytest.mark.parametrize("name", ["gbsg2", "whas500"])
+def test_overfitted_models_of_scikit_survival_are_repaired(sksurv, name):
+    data = split_data(sksurv, name)
+    model = sksurv.ensemble.GradientBoostingSurvivalAnalysis(
+        n_estimators=60, max_depth=4, learning_rate=0.5, random_state=0
+    )
+    (before, after), fitted = measure_both(sksurv, model, data)
+    assert after[0] < 0.9 * before[0]
+    assert fitted.recalibrator_.slopes_.max() < 0.6
+
+
+@pytest.mark.parametrize("name", ["gbsg2", "whas500"])
+@pytest.mark.parametrize("kind", ["cox", "forest"])
+def test_sound_models_of_scikit_survival_stay_as_they_are(sksurv, name, kind):
+    data = split_data(sksurv, name)
+    model = sksurv.linear_model.CoxPHSurvivalAnalysis(alpha=0.1)
+    if kind == "forest":
+        model = sksurv.ensemble.RandomSurvivalForest(50, min_samples_leaf=15, random_state=0)
+    (before, after), _ = measure_both(sksurv, model, data)
+    assert after[0] < 1.01 * before[0]
+
+
+def test_scorers_of_scikit_survival_take_repaired_models(sksurv):
+    X, y, X_new, y_new = split_data(sksurv, "gbsg2")
+    model = sksurv.linear_model.CoxPHSurvivalAnalysis(alpha=0.1)
+    times = np.array([400.0, 800.0, 1200.0, 1600.0])
+    recalibrator = RiskRecalibration(times, prior_rows=1e9)
+    plain, repaired = (
+        sksurv.metrics.as_integrated_brier_score_scorer(one, times).fit(X, y).score(X_new, y_new)
+        for one in (model, RecalibratedSurvivalCV(model, recalibrator=recalibrator))
+    )
+    assert repaired == pytest.approx(plain, abs=1e-6)  # with such a prior nothing changes
