@@ -30,6 +30,7 @@ from skcal.inference._mean_calibration import mean_calibration_test
 from skcal.inference._mean_recalibration import MeanRecalibration, mean_recalibration
 from skcal.inference._net_benefit import NetBenefitDifference, net_benefit_difference
 from skcal.inference._observed_expected import observed_expected_ratio
+from skcal.inference._pool_imputations import pool_imputations
 from skcal.inference._pooled_cox import (
     PooledCoxRecalibration,
     PooledEstimate,
@@ -88,6 +89,7 @@ __all__ = [
     "mean_recalibration",
     "net_benefit_difference",
     "observed_expected_ratio",
+    "pool_imputations",
     "pooled_cox_recalibration",
     "recalibration_gain",
     "required_samples",
