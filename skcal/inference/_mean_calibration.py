@@ -21,8 +21,8 @@ from skcal.inference._test_result import TestResult
 # Which of rise and fall an alternative is about.
 _SIDES = {"two-sided": [0, 1], "greater": [0], "less": [1]}
 # Beyond so many independent rows, blocks of neighbours have signs.
-_MANY = 1 << 14
-_N_BLOCKS = 1 << 13
+_MANY = 1 << 12
+_N_BLOCKS = 1 << 11
 
 
 def mean_calibration_test(
@@ -106,7 +106,7 @@ def mean_calibration_test(
       skewed: without a large claim both the sum and its estimated deviation are too small, so that
       falls look larger than they are. Random signs alone do not show that.
 
-    Of more than 16,384 independent rows the neighbours in 8192 blocks of about equal size share a
+    Of more than 4096 independent rows the neighbours in 2048 blocks of about equal size share a
     sign, and sums begin and end between blocks, for the statistic and the draws alike: sums of
     blocks are independent and have mean 0, too. The estimate is that of all rows.
 

@@ -275,7 +275,7 @@ def survival_calibration(
     >>> risk = 1 - np.exp(-rate[:, None] * times)
     >>> found = survival_calibration(event, seen, risk, times=times, random_state=0)
     >>> print(found)
-    Up to 1, 23.8 % have the event and 23.4 % were expected: no more than chance (p = 0.86).
+    Up to 1, 23.8 % have the event and 23.4 % were expected: no more than chance (p = 0.85).
     Up to 2, 49.2 % have the event and 40.3 % were expected: risks are 18.2 % too low (p = 0.006).
     Up to 3, 67.5 % have the event and 52.7 % were expected: risks are 22.0 % too low (p = 0.006).
     """

@@ -232,9 +232,9 @@ def test_many_rows_are_tested_in_blocks_of_neighbours(rng):
         max((sums - np.minimum.accumulate(sums)).max(), (np.maximum.accumulate(sums) - sums).max())
         / 20_000
     )
-    block = unite_neighbours(p[order], 1 << 13)
+    block = unite_neighbours(p[order], 1 << 11)
     assert (np.diff(block)[~last[:-1]] == 0).all()
-    assert 5000 < block.max() < 1 << 13
+    assert 1500 < block.max() < 1 << 11
     in_blocks = np.bincount(block, (y - p)[order])
     ends = np.append(0, np.cumsum(in_blocks))
     low, high = np.minimum.accumulate(ends), np.maximum.accumulate(ends)

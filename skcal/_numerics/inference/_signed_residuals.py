@@ -20,8 +20,8 @@ from scipy.sparse import csr_array
 from skcal._numerics.inference._classical_tests import divide_by_error
 from skcal._numerics.inference._cluster_signs import sum_pairs
 
-# Numbers of a draw that are worked on at a time.
-_BUDGET = 1 << 22
+# Numbers of draws that are worked on at a time, few enough to stay in the cache.
+_BUDGET = 1 << 17
 # Statistics are alike whose difference is this share of them.
 _ROUNDING = 1e-9
 
