@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold
 
 from skcal.shift import PriorShift, domain_weights, estimate_performance, estimate_prior
-from skcal.survival import a_calibration, aj_calibration, at_horizon, d_calibration, martingale_test
 from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo
 from tests.fuzz.hostile import few, hostile
@@ -110,86 +109,3 @@ def test_estimate_performance(new, check, reduction, **arguments):
         return found[:3]
     assert np.isnan(found[:3]).all()
     return found.share_outside
-
-
-@st.composite
-def followed(draw, entries, wrong):
-    """Events, and a number for each row; rarely what is wrong, or too few."""
-    if draw(some.rarely()):
-        entries = [*entries, *wrong]
-    n_rows = draw(st.integers(0, 9))
-    numbers = draw(st.lists(st.sampled_from(entries), min_size=n_rows, max_size=n_rows))
-    events = draw(st.lists(st.sampled_from([0, 1, 1]), min_size=n_rows, max_size=n_rows))
-    return events[draw(some.rarely()) :], numbers
-
-
-@hostile(
-    rows=followed([0, 1, 2, 2.5, 3, 1e300], [-1, np.nan, np.inf, "x", None]),
-    horizon=some.mostly([1, 2, 0.5], [0, -1, 1e301, np.nan, "x", None]),
-    strata=st.sampled_from([None, None, None, ["a"], list("ababababa")]),
-    cause=some.mostly([None, 1, 2], [0, 3, "x"]),
-    censored=some.mostly([None, None, 0], [1, -1, "x"]),
-)
-def test_at_horizon(rows, horizon, strata, **coding):
-    cause = coding["cause"]
-    event, time = rows
-    kinds = event if cause is None else [2 * e - (i % 2) * e for i, e in enumerate(event)]
-    y_true, weights = at_horizon(kinds, time, horizon=horizon, strata=strata, **coding)
-    assert set(y_true) <= {0, 1}
-    assert ((weights == 0) | (weights >= 1)).all()
-    assert not y_true[weights == 0].any()
-    return y_true, weights
-
-
-SURVIVAL = followed([0.0, 5e-324, 0.1, 0.25, 0.5, 1.0], [-0.1, 1.5, np.nan, "x", None])
-BEFORE = st.sampled_from([None, None, 1.0, 1.0, 0.5, "x"])
-
-
-def both(rows, before):
-    """Rows, and by name the probability to survive up to just before, one for all."""
-    return rows, {"survival_before": None if before is None else [before] * len(rows[1])}
-
-
-@hostile(options(d_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
-def test_d_calibration(rows, before, **arguments):
-    rows, known = both(rows, before)
-    found = d_calibration(*rows, **known, **arguments)
-    np.testing.assert_allclose(found.shares.sum(), 1)
-    assert (found.shares > -1e-9).all()
-    assert 0 < found.pvalue <= 1
-    return found
-
-
-@hostile(options(a_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
-def test_a_calibration(rows, before, **arguments):
-    rows, known = both(rows, before)
-    found = a_calibration(*rows, **known, **arguments)
-    assert found.observed.sum() == np.sum(rows[0])
-    assert (np.diff(found.edges) >= 0).all()
-    assert 0 < found.pvalue <= 1
-    return found
-
-
-@hostile(rows=SURVIVAL, before=BEFORE)
-def test_martingale_test(rows, before):
-    rows, known = both(rows, before)
-    found = martingale_test(*rows, **known)
-    assert found.expected >= 0
-    assert 0 < found.pvalue <= 1
-    return found
-
-
-@hostile(
-    options(aj_calibration, random_state=0),
-    rows=followed([0, 1, 2, 2.5, 3, 1e300, 1.7e308], [-1, np.nan, np.inf, "x", None]),
-    times=some.mostly([[1], [1, 2], [5e-324, 2]], [[0, 1], [2, 1], [], 1, [np.nan], ["x"]]),
-    risk=st.lists(st.sampled_from([0.0, 5e-324, 0.5, 1.0]), min_size=2, max_size=2),
-    cause=some.mostly([None, 1], [0, 2, "x"]),
-)
-def test_aj_calibration(rows, times, risk, **arguments):
-    risk = [risk[: len(times)] if isinstance(times, list) else risk] * len(rows[1])
-    found = aj_calibration(*rows, risk, times=times, **arguments)
-    assert 0 <= found.value <= 1
-    assert 0 < found.pvalue <= 1
-    assert ((found.observed >= 0) & (found.observed <= 1 + 1e-12)).all()
-    return found

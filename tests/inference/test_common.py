@@ -234,7 +234,7 @@ def test_weights_that_depend_on_outcomes_are_refused(call):
     y, weights = follow(rng, 120, rate)
     risk = 1 - np.exp(-rate)
     for given in (weights, weights[:100], weights / weights.sum(), weights.astype(np.float32)):
-        with pytest.raises(ValueError, match=r"^sample_weight must not depend on .*cox_recal"):
+        with pytest.raises(ValueError, match=r"^sample_weight must not depend on .*pseudo_values"):
             call(y[: len(given)], risk[: len(given)], sample_weight=given)
     kept = weights >= weights.max()  # equal weights depend on nothing
     assert_same(call(y[kept], risk[kept], sample_weight=weights[kept]), call(y[kept], risk[kept]))

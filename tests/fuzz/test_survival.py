@@ -1,0 +1,212 @@
+"""Hostile events, times and risks."""
+
+import numpy as np
+from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+from sklearn.base import BaseEstimator
+
+from skcal.diagrams import SurvivalReliabilityDisplay
+from skcal.survival import (
+    RecalibratedSurvivalCV,
+    RiskRecalibration,
+    a_calibration,
+    aj_calibration,
+    at_horizon,
+    d_calibration,
+    martingale_test,
+    pseudo_values,
+    survival_calibration,
+)
+from tests.fuzz import strategies as some
+from tests.fuzz.hostile import few, hostile
+from tests.fuzz.options import options
+
+
+@st.composite
+def followed(draw, entries, wrong):
+    """Events, and a number for each row; rarely what is wrong, or too few."""
+    if draw(some.rarely()):
+        entries = [*entries, *wrong]
+    n_rows = draw(st.integers(0, 9))
+    numbers = draw(st.lists(st.sampled_from(entries), min_size=n_rows, max_size=n_rows))
+    events = draw(st.lists(st.sampled_from([0, 1, 1]), min_size=n_rows, max_size=n_rows))
+    return events[draw(some.rarely()) :], numbers
+
+
+@hostile(
+    rows=followed([0, 1, 2, 2.5, 3, 1e300], [-1, np.nan, np.inf, "x", None]),
+    horizon=some.mostly([1, 2, 0.5], [0, -1, 1e301, np.nan, "x", None]),
+    strata=st.sampled_from([None, None, None, ["a"], list("ababababa")]),
+    cause=some.mostly([None, 1, 2], [0, 3, "x"]),
+    censored=some.mostly([None, None, 0], [1, -1, "x"]),
+)
+def test_at_horizon(rows, horizon, strata, **coding):
+    cause = coding["cause"]
+    event, time = rows
+    kinds = event if cause is None else [2 * e - (i % 2) * e for i, e in enumerate(event)]
+    y_true, weights = at_horizon(kinds, time, horizon=horizon, strata=strata, **coding)
+    assert set(y_true) <= {0, 1}
+    assert ((weights == 0) | (weights >= 1)).all()
+    assert not y_true[weights == 0].any()
+    return y_true, weights
+
+
+SURVIVAL = followed([0.0, 5e-324, 0.1, 0.25, 0.5, 1.0], [-0.1, 1.5, np.nan, "x", None])
+BEFORE = st.sampled_from([None, None, 1.0, 1.0, 0.5, "x"])
+
+
+def both(rows, before):
+    """Rows, and by name the probability to survive up to just before, one for all."""
+    return rows, {"survival_before": None if before is None else [before] * len(rows[1])}
+
+
+@hostile(options(d_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
+def test_d_calibration(rows, before, **arguments):
+    rows, known = both(rows, before)
+    found = d_calibration(*rows, **known, **arguments)
+    np.testing.assert_allclose(found.shares.sum(), 1)
+    assert (found.shares > -1e-9).all()
+    assert 0 < found.pvalue <= 1
+    return found
+
+
+@hostile(options(a_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
+def test_a_calibration(rows, before, **arguments):
+    rows, known = both(rows, before)
+    found = a_calibration(*rows, **known, **arguments)
+    assert found.observed.sum() == np.sum(rows[0])
+    assert (np.diff(found.edges) >= 0).all()
+    assert 0 < found.pvalue <= 1
+    return found
+
+
+@hostile(rows=SURVIVAL, before=BEFORE)
+def test_martingale_test(rows, before):
+    rows, known = both(rows, before)
+    found = martingale_test(*rows, **known)
+    assert found.expected >= 0
+    assert 0 < found.pvalue <= 1
+    return found
+
+
+@hostile(
+    options(aj_calibration, random_state=0),
+    rows=followed([0, 1, 2, 2.5, 3, 1e300, 1.7e308], [-1, np.nan, np.inf, "x", None]),
+    times=some.mostly([[1], [1, 2], [5e-324, 2]], [[0, 1], [2, 1], [], 1, [np.nan], ["x"]]),
+    risk=st.lists(st.sampled_from([0.0, 5e-324, 0.5, 1.0]), min_size=2, max_size=2),
+    cause=some.mostly([None, 1], [0, 2, "x"]),
+)
+def test_aj_calibration(rows, times, risk, **arguments):
+    risk = [risk[: len(times)] if isinstance(times, list) else risk] * len(rows[1])
+    found = aj_calibration(*rows, risk, times=times, **arguments)
+    assert 0 <= found.value <= 1
+    assert 0 < found.pvalue <= 1
+    assert ((found.observed >= 0) & (found.observed <= 1 + 1e-12)).all()
+    return found
+
+
+# Events and times with horizons, of which some rows are left at most.
+ROWS = followed([0, 1, 2, 2.5, 3, 1e300, 5e-324], [-1, np.nan, np.inf, "x", None])
+HORIZONS = some.mostly([[1], [1, 2], [0.5, 2.5]], [[0, 1], [2, 1], [], 1, [np.nan], ["x"]])
+RISKS = st.lists(st.sampled_from([0.0, 5e-324, 0.25, 0.5, 1.0]), min_size=9, max_size=9)
+CODING = {
+    "strata": st.sampled_from([None, None, None, ["a"], list("ababababa")]),
+    "cause": some.mostly([None, None, 1], [0, 2, "x"]),
+}
+
+
+def spread(risk, rows, times):
+    """Risks of rows that rise with time, from one number for each of nine rows."""
+    n_times = len(times) if isinstance(times, list) else 1
+    return [[one ** (1 / (k + 1)) for k in range(n_times)] for one in risk[: len(rows[1])]]
+
+
+@hostile(rows=ROWS, horizon=HORIZONS | st.sampled_from([1, 2.5]), **CODING)
+def test_pseudo_values(rows, **arguments):
+    values = pseudo_values(*rows, **arguments)
+    assert np.isfinite(values).all()
+    return values
+
+
+@hostile(
+    options(survival_calibration, n_resamples=3, random_state=0),
+    rows=ROWS,
+    times=HORIZONS,
+    risk=RISKS,
+    clusters=st.sampled_from([None, None, list("aabbccdde"), ["a"]]),
+    **CODING,
+    amount=few,
+)
+def test_survival_calibration(rows, times, risk, **arguments):
+    found = survival_calibration(*rows, spread(risk, rows, times), times=times, **arguments)
+    assert 0 < found.pvalue <= 1
+    for one in found.horizons:
+        assert 0 <= one.observed.low <= one.observed.high <= 1
+        assert 0 <= one.smooth_ece.low <= one.smooth_ece.high
+    assert len(str(found).splitlines()) == len(found.to_frame()) == len(times)
+    return [one[1:4] for one in found.horizons]
+
+
+@hostile(
+    options(SurvivalReliabilityDisplay.from_predictions),
+    rows=ROWS,
+    times=HORIZONS,
+    risk=RISKS,
+    **CODING,
+    amount=few,
+)
+def test_survival_reliability(rows, times, risk, **arguments):
+    display = SurvivalReliabilityDisplay.from_predictions(
+        *rows, spread(risk, rows, times), times=times, **arguments
+    )
+    plt.close(display.figure_)
+    return [one.observed for one in display.curves]
+
+
+class Curves(BaseEstimator):
+    """A survival model whose curves are given by its feature."""
+
+    def fit(self, X, y):
+        """Nothing to learn."""
+        return self
+
+    def predict_survival_function(self, X):
+        """A curve for each row."""
+        return [lambda t, p=float(one): (1 - p) ** np.asarray(t) for one in np.ravel(X)]
+
+
+def pair(rows):
+    """Events and times as two columns."""
+    return [list(one) for one in zip(*rows, strict=False)]
+
+
+@hostile(
+    rows=ROWS,
+    times=HORIZONS,
+    risk=RISKS,
+    cv=st.sampled_from([2, 2, 3, 1, "x"]),
+    prior_rows=some.mostly([5.0, 1e-6, 1e12], [0, np.nan, "x"]),
+    causes=some.mostly([None, None, [1]], [[1, 1], [0], "x"]),
+    amount=few,
+)
+def test_risk_recalibration(rows, times, risk, **settings):
+    X = spread(risk, rows, times)
+    repaired = RiskRecalibration(times, **settings).fit(X, pair(rows)).transform(X)
+    assert ((repaired >= 0) & (repaired <= 1)).all()
+    assert (np.diff(repaired, axis=1) >= -1e-12).all()
+    return repaired
+
+
+@hostile(
+    rows=ROWS,
+    times=HORIZONS | st.none(),
+    risk=RISKS,
+    cv=st.sampled_from([None, 2, 2, 3, 1, "x"]),
+    amount=few,
+)
+def test_recalibrated_survival(rows, times, risk, cv):
+    X, y = np.reshape(risk[: len(rows[1])], (-1, 1)), pair(rows)
+    model = RecalibratedSurvivalCV(Curves(), times=times, cv=cv).fit(X, y)
+    survival = model.predict_survival_function(X, return_array=True)
+    assert ((survival >= 0) & (survival <= 1)).all()
+    return survival, model.predict(X)
