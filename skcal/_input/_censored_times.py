@@ -84,6 +84,8 @@ def read_causes(event, time, cause, censored):
 
 # What single precision may change of a mean.
 _ROUNDING = 1e-6
+# Pseudo-values that differ by less are alike.
+_ALIKE = 1e-9
 
 
 class Strata(NamedTuple):
@@ -181,11 +183,13 @@ def read_risks(risk, survival, cause, shape):
     return 1 - surviving
 
 
-def read_predicted_risks(event, time, risk, times, *, survival, cause, censored, strata):
+def read_predicted_risks(event, time, risk, times, *, survival, cause, censored, strata, clusters):
     """Horizons, and pseudo-values and predicted risks of all rows up to each of them.
 
-    And for each horizon a mask of the rows that were followed up to it, if no row has had the event
-    and there is one kind of it; else None.
+    And for each horizon, where outcomes are not seen to vary, the risks of the rows that tell of
+    it; else None. These rows are those that were followed up to it, if none has had the event,
+    there is one kind of it, and rows are independent; and none, if the observed risk is 1 although
+    rows were censored before.
     """
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
     horizons = read_horizons("times", times)
@@ -194,10 +198,13 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
     risks = read_risks(risk, survival, cause, (len(seen), len(horizons)))
     values = strata.find_pseudo_values(is_kind, horizons)
     first = seen[is_event].min(initial=np.inf)
-    followed = [
-        seen >= horizon if cause is None and horizon < first else None for horizon in horizons
-    ]
-    return horizons, values, risks, followed
+    telling: list[np.ndarray | None] = [None] * len(horizons)
+    for k, (horizon, outcomes) in enumerate(zip(horizons, values.T, strict=True)):
+        if cause is None and clusters is None and horizon < first:
+            telling[k] = risks[seen >= horizon, k]
+        elif np.abs(outcomes - 1).max() < _ALIKE and (~is_event & (seen < horizon)).any():
+            telling[k] = np.empty(0)
+    return horizons, values, risks, telling
 
 
 def _read_curves(name, given, shape):

@@ -9,8 +9,7 @@ import numpy as np
 from skcal._input._censored_times import read_predicted_risks
 from skcal._input._predicted._means import read_means
 from skcal._input._validation import check_confidence_level
-from skcal._numerics.inference._actual_expected import bound_ratio
-from skcal._numerics.survival._no_event import bound_without_event
+from skcal._numerics.survival._horizon_risk import bound_horizon
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._figure import open_figure
@@ -188,7 +187,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         width = bandwidth if bandwidth == "auto" else check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
-        horizons, values, risks, followed = read_predicted_risks(
+        horizons, values, risks, telling = read_predicted_risks(
             event,
             time,
             risk,
@@ -197,13 +196,14 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
             cause=cause,
             censored=censored,
             strata=strata,
+            clusters=clusters,
         )
         curves = [
             _make_horizon(
-                horizon, read_means(target, predicted, None, clusters), is_followed, width, level
+                horizon, read_means(target, predicted, None, clusters), told, width, level
             )
-            for horizon, target, predicted, is_followed in zip(
-                horizons, values.T, risks.T, followed, strict=True
+            for horizon, target, predicted, told in zip(
+                horizons, values.T, risks.T, telling, strict=True
             )
         ]
         return cls(curves=curves, confidence_level=level).plot(ax, **plot_kwargs)
@@ -294,18 +294,12 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
             ax.spines[["top", "right"]].set_visible(False)
 
 
-def _make_horizon(horizon, rows, followed, bandwidth, level):
+def _make_horizon(horizon, rows, telling, bandwidth, level):
     curve = make_curve(rows, "auto", bandwidth, level)
     places, low, high = curve.band
     curve = curve._replace(band=(places, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)))
-    actual, expected = rows.sum_units(rows.targets), rows.sum_units(rows.predictions)
-    counts = rows.sum_units(np.ones(len(rows.targets)))
-    risk, low, high = bound_ratio(actual, counts, level)
-    ratio = bound_ratio(actual, expected, level) if expected.any() else (np.nan, 0.0, np.inf)
-    if followed is not None and rows.member is None:
-        high, end, _ = bound_without_event(rows.predictions[followed], level)
-        ratio = *ratio[:2], end
-    observed = risk, low, min(high, 1.0)
+    sums = map(rows.sum_units, (rows.targets, rows.predictions, np.ones(len(rows.targets))))
+    observed, ratio, _ = bound_horizon(*sums, level, telling)
     return HorizonCurve(float(horizon), curve, float(rows.predictions.mean()), observed, ratio)
 
 

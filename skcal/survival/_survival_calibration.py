@@ -11,7 +11,7 @@ from skcal._input._censored_times import read_predicted_risks
 from skcal._input._predicted._means import read_means
 from skcal._input._reduction import Predictions
 from skcal._input._validation import check_confidence_level, check_rng
-from skcal._numerics.survival._no_event import bound_without_event
+from skcal._numerics.survival._horizon_risk import bound_horizon
 from skcal._numerics.survival._pseudo_values import average_over_time
 from skcal._sources._bound_measure import bind_measure
 from skcal._sources._cross_fit import N_PAIRS, cross_fit_source
@@ -23,7 +23,6 @@ from skcal._tools._words import show_percentages, show_pvalue
 from skcal.inference import (
     Interval,
     TestResult,
-    actual_expected_ratio,
     mean_calibration_test,
     mean_recalibration,
 )
@@ -35,13 +34,16 @@ if TYPE_CHECKING:
 _UNKNOWN = Interval(np.nan, -np.inf, np.inf)
 # How likely chance alone may be where a sentence says that risks are wrong.
 _ALPHA = 0.05
+# If the ratio may be further from 1, a sentence says so: chance may hide what matters.
+_COARSE = 1.25
 
 
 @as_record
 class HorizonCalibration(NamedTuple):
     """Calibration of predicted risks up to one horizon.
 
-    ``print`` shows it as a sentence.
+    ``print`` shows it as a sentence. Where nothing more than chance is seen, it has the interval of
+    the ratio if this exceeds 0.8 to 1.25: the rows are then too few to say that risks are right.
 
     Attributes
     ----------
@@ -52,7 +54,8 @@ class HorizonCalibration(NamedTuple):
     observed : Interval
         Risk of the event: the Kaplan-Meier or Aalen-Johansen estimate, pooled over strata.
     ratio : Interval
-        Observed over expected: 1 for risks that are right as a whole, above 1 if they are too low.
+        Observed over expected: 1 for risks that are right as a whole, above 1 if they are too low;
+        NaN, from 0 to infinity, where nothing was expected.
     calibration_in_the_large : Interval
         What must be added to the log odds of the risks so that they are right as a whole.
     slope : Interval
@@ -86,9 +89,13 @@ class HorizonCalibration(NamedTuple):
 def _judge(found):
     ratio, slope = found.ratio, found.slope
     if found.pvalue > _ALPHA:
-        return "no more than chance"
+        is_known = ratio.low * _COARSE >= 1 and ratio.high <= _COARSE
+        may_be = "" if is_known else f", but O/E may be {ratio.low:.2g} to {ratio.high:.2g}"
+        return "no more than chance" + may_be
     if ratio.estimate == 0:
         return "risks are too high"
+    if np.isnan(ratio.estimate):  # nothing was expected
+        return "risks are too low"
     if ratio.high < 1 and ratio.estimate < 0.5:
         return f"risks are {1 / ratio.estimate:.2g} times as high as they should be"
     (error,) = show_percentages(abs(1 - 1 / ratio.estimate))
@@ -249,7 +256,10 @@ def survival_calibration(
     Where no row has had the event up to a horizon, and there is one kind of it and no `clusters`,
     nothing is seen to vary. The rows that were followed up to the horizon then tell
     :math:`\prod_i (1 - p_i)`, the probability that none of them has the event: the p-value is twice
-    that, and the upper ends are those of the binomial and of the Poisson law.
+    that, and the upper ends are those of the binomial and of the Poisson law. Where the observed
+    risk is 1 although rows were censored before, its last step comes from the few rows that were
+    left, and nothing is seen to vary, either: the p-value is 1, and intervals hold all that is
+    possible.
 
     Intervals at 95 % covered in 94 to 97 % of 400 samples of 300 rows with exponential times, of
     which 20, 50 or 75 % were censored before the horizon: ratio, intercept and slope, also of risks
@@ -280,25 +290,35 @@ def survival_calibration(
     Up to 3, 67.5 % have the event and 52.7 % were expected: risks are 22.0 % too low (p = 0.006).
     """
     confidence_level, rng = check_confidence_level(confidence_level), check_rng(random_state)
-    horizons, values, risks, followed = read_predicted_risks(
-        event, time, risk, times, survival=survival, cause=cause, censored=censored, strata=strata
+    horizons, values, risks, telling = read_predicted_risks(
+        event,
+        time,
+        risk,
+        times,
+        survival=survival,
+        cause=cause,
+        censored=censored,
+        strata=strata,
+        clusters=clusters,
     )
     options = {"clusters": clusters, "confidence_level": confidence_level}
     draws = {"clusters": clusters, "n_resamples": n_resamples, "progress": progress}
     found = [
         _describe(*one, options, draws, rng)
-        for one in zip(horizons, values.T, risks.T, followed, strict=True)
+        for one in zip(horizons, values.T, risks.T, telling, strict=True)
     ]
     pvalues = _correct([one.test.pvalue for one in found])
     found = [one._replace(pvalue=float(p)) for one, p in zip(found, pvalues, strict=True)]
-    observed, expected = (average_over_time(curves, horizons) for curves in (values, risks))
-    return SurvivalCalibration(found, float(pvalues.min()), _compare(observed, expected, options))
+    means = (average_over_time(curves, horizons) for curves in (values, risks))
+    _, over_time, _ = _compare(read_means(*means, clusters=clusters), confidence_level)
+    return SurvivalCalibration(found, float(pvalues.min()), over_time)
 
 
-def _describe(horizon, target, predicted, followed, options, draws, rng):
+def _describe(horizon, target, predicted, telling, options, draws, rng):
     """What one horizon tells, its p-value not yet corrected for the others."""
-    ones = np.ones(len(target))
-    risk, ratio = _compare(target, ones, options), _compare(target, predicted, options)
+    clusters, level = options["clusters"], options["confidence_level"]
+    rows = read_means(target, predicted, clusters=clusters)
+    observed, ratio, pvalue = _compare(rows, level, telling)
     seed = int(rng.integers(1 << 31))
     test = mean_calibration_test(target, predicted, random_state=seed, **draws)
     try:
@@ -306,38 +326,39 @@ def _describe(horizon, target, predicted, followed, options, draws, rng):
         coefficients = scaled.calibration_in_the_large, scaled.slope
     except ValueError:  # they do not exist
         coefficients = _UNKNOWN, _UNKNOWN
-    if followed is not None and options["clusters"] is None:
-        level = options["confidence_level"]
-        *ends, pvalue = bound_without_event(predicted[followed], level)
-        risk, ratio = risk._replace(high=ends[0]), ratio._replace(high=ends[1])
+    error = _bound_smooth_ece(rows, level, rng)
+    if pvalue is not None:
         test = test._replace(pvalue=pvalue)
+    if telling is not None and len(telling) == 0:
+        error = error._replace(low=0.0, high=1.0)
     return HorizonCalibration(
         float(horizon),
         float(predicted.mean()),
-        risk._replace(high=min(risk.high, 1.0)),
+        observed,
         ratio,
         *coefficients,
-        _bound_smooth_ece(target, predicted, options, rng),
+        error,
         test,
         test.pvalue,
     )
 
 
-def _compare(target, predicted, options):
-    """Ratio of sums; none where nothing was expected."""
-    return actual_expected_ratio(target, predicted, **options) if predicted.any() else _UNKNOWN
+def _compare(rows, level, telling=None):
+    """Observed risk, observed over expected, and the p-value if outcomes are not seen to vary."""
+    sums = map(rows.sum_units, (rows.targets, rows.predictions, np.ones(len(rows.targets))))
+    observed, ratio, pvalue = bound_horizon(*sums, level, telling)
+    return Interval(*observed), Interval(*ratio), pvalue
 
 
-def _bound_smooth_ece(target, predicted, options, rng):
-    rows = read_means(target, predicted, None, options["clusters"])
-    units = Units(len(target), rows.member)
+def _bound_smooth_ece(rows, level, rng):
+    units = Units(len(rows.targets), rows.member)
     source = RowSource(
         bind_measure("measure", "smooth_ece", {}, reduction="auto"),
-        Predictions(predicted, target, None),
+        Predictions(rows.predictions, rows.targets, None),
         True,
         units,
     )
-    ends = cross_fit_source(source, options["confidence_level"], N_PAIRS, rng)
+    ends = cross_fit_source(source, level, N_PAIRS, rng)
     return Interval(source.estimate, *ends)
 
 

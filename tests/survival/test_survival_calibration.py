@@ -134,6 +134,37 @@ def test_no_event_at_all():
     assert found.observed.high == 1
 
 
+def test_last_event_after_censored_rows():
+    """One row is left, and its event takes the observed risk to 1, of which nothing is known."""
+    event, time = [1, 1, 1] + 20 * [0], np.append([0.1, 0.3, 1.0], np.linspace(0.05, 0.95, 20))
+    risk = np.linspace(0.1, 0.2, 23)[:, None] + [0, 0.3]
+    first, last = survival_calibration(event, time, risk, times=[0.5, 1]).horizons
+    assert first.observed.high < 1
+    assert last.observed == (pytest.approx(1), 0, 1)
+    assert last.ratio == (pytest.approx(1 / risk[:, 1].mean()), 0, np.inf)
+    assert last.smooth_ece[1:] == (0, 1)
+    assert last.pvalue == 1
+    known = survival_calibration(23 * [1], time, risk, times=[0.5, 1], random_state=0).horizons[1]
+    assert known.pvalue < 0.05  # all rows were followed
+
+
+def test_nothing_expected(rng):
+    event, time, risk = draw_times(rng)
+    found = survival_calibration(event, time, 0 * risk, times=TIMES, random_state=0).horizons[2]
+    assert found.ratio == (pytest.approx(np.nan, nan_ok=True), 0, np.inf)
+    assert "% have the event and 0.0 % were expected: risks are too low (p" in str(found)
+
+
+@pytest.mark.parametrize(("n", "is_known"), [(2000, True), (20, False)])
+def test_sentences_say_where_chance_may_hide_what_matters(rng, n, is_known):
+    event, time, risk = (values[:n] for values in draw_times(rng, 2000))
+    found = survival_calibration(event, time, risk, times=TIMES, random_state=0).horizons[1]
+    low, high = found.ratio[1:]
+    assert is_known == (low >= 0.8 and high <= 1.25)
+    more = "" if is_known else f", but O/E may be {low:.2g} to {high:.2g}"
+    assert f": no more than chance{more} (p = " in str(found)
+
+
 def test_causes_survival_and_one_horizon(rng):
     event, time, risk = draw_times(rng)
     options = {"times": TIMES, "n_resamples": 19, "random_state": 0}

@@ -1,0 +1,87 @@
+"""Reliability diagrams of predicted risks up to several horizons."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skcal.diagrams import MeanReliabilityDisplay, SurvivalReliabilityDisplay
+from skcal.survival import pseudo_values, survival_calibration
+
+draw = SurvivalReliabilityDisplay.from_predictions
+TIMES = [0.5, 1.0, 2.0]
+
+
+def draw_rows(seed=0, n=200):
+    """Events, times, and right risks at `TIMES`."""
+    rng = np.random.default_rng(seed)
+    rate = rng.uniform(0.2, 1, n)
+    time, end = rng.exponential(1 / rate), rng.exponential(3, n)
+    return time <= end, np.minimum(time, end), -np.expm1(-rate[:, None] * TIMES)
+
+
+@pytest.mark.parametrize("is_clustered", [False, True])
+def test_curves_are_those_of_pseudo_values(is_clustered):
+    event, time, risk = draw_rows()
+    strata, clusters = np.arange(200) % 2, np.arange(200) // 4 if is_clustered else None
+    options = {"clusters": clusters, "confidence_level": 0.9}
+    display = draw(event, time, risk, times=TIMES, strata=strata, bandwidth=0.3, **options)
+    targets = pseudo_values(event, time, horizon=TIMES, strata=strata)
+    for found, y, p in zip(display.curves, targets.T, risk.T, strict=True):
+        one = MeanReliabilityDisplay.from_predictions(y, p, bandwidth=0.3, **options).curves[0]
+        assert_allclose(found.curve.y_mean, one.y_mean)
+        assert_allclose(found.curve.band[1], np.clip(one.band[1], 0, 1))
+        assert_allclose(found.curve.band[2], np.clip(one.band[2], 0, 1))
+
+
+@pytest.mark.parametrize("never", [False, True])
+@pytest.mark.parametrize("is_clustered", [False, True])
+def test_numbers_are_those_of_survival_calibration(never, is_clustered):
+    event, time, risk = draw_rows()
+    event = event & (not never)
+    time = np.maximum(time, 2) if never else time
+    clusters = np.arange(200) // 4 if is_clustered else None
+    display = draw(event, time, risk, times=TIMES, clusters=clusters)
+    numbers = survival_calibration(
+        event, time, risk, times=TIMES, clusters=clusters, n_resamples=2
+    ).horizons
+    for found, one in zip(display.curves, numbers, strict=True):
+        assert found.horizon == one.horizon
+        assert found.expected == one.expected
+        assert_allclose(found.observed, one.observed)
+        assert_allclose(found.ratio, one.ratio)
+    expected = display.expected_
+    assert_allclose(expected.get_xdata(), [0, *TIMES])
+    assert_allclose(expected.get_ydata(), np.append(0, risk.mean(axis=0)))
+    drawn = display.observed_.lines[2][0].get_segments()
+    assert_allclose(np.array(drawn)[:, :, 1], [one.observed[1:] for one in numbers])
+
+
+def test_one_horizon_is_one_diagram():
+    event, time, risk = draw_rows()
+    _, ax = plt.subplots()
+    display = draw(event, time, risk[:, 1:2], times=TIMES[1:2], ax=ax)
+    assert display.observed_ is display.expected_ is None
+    assert list(display.axes_) == [ax]
+    assert ax.get_title().startswith("Up to 1\nO/E ")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_observed_risk_of_one_is_drawn(seed):
+    """Sums that should be 1 may be above it by rounding, and intervals end at 1."""
+    rng = np.random.default_rng(seed)
+    time = rng.exponential(size=40)
+    event = rng.random(40) < 0.7
+    event[time.argmax()] = True
+    risk = rng.uniform(0.1, 0.2, 40)[:, None] + [0, 0.3]
+    found = draw(event, time, risk, times=[0.1, time.max()]).curves[1]
+    assert found.observed == (pytest.approx(1), 0, 1)
+    assert found.observed[0] <= 1
+    assert found.ratio[1:] == (0, np.inf)
+    plt.close("all")
+
+
+def test_nothing_expected_is_drawn():
+    event, time, risk = draw_rows()
+    display = draw(event, time, 0 * risk, times=TIMES)
+    assert "nan (0.00 to inf)" in display.axes_[0].get_title()
