@@ -24,7 +24,7 @@ from skcal._fitting._folds import (
     route_weights,
 )
 from skcal._input._censored_times import read_horizons, read_outcomes, read_times
-from skcal._input._validation import check_integer, check_sample_weight
+from skcal._input._validation import check_integer, check_sample_weight, check_unit_range
 from skcal._numerics.survival._censoring import spread_times
 from skcal._tools._arrays import refuse_other_libraries
 from skcal._tools._progress import CallbackSupport, as_task
@@ -179,7 +179,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
             fit_params, split_params, _ = route_weights(self, self.estimator, weights, params)
             if isinstance(self.estimator, FrozenEstimator):
                 self.estimator_ = self.estimator
-                risks = _predict_risks(self.estimator, X, times)
+                risks = _predict_risks(self.estimator, X, times, len(time))
             else:
                 splits = make_splits(self._choose_cv(), X, is_event, split_params)
                 check_partition(splits, len(time))
@@ -319,12 +319,24 @@ class _Curve:
 def _predict_fold(estimator, X, y, train, test, fit_params, times):
     model = clone(estimator)
     X_test = fit_rows(model, X, y, train, test, fit_params)
-    return _predict_risks(model, X_test, times)
+    return _predict_risks(model, X_test, times, len(test))
 
 
-def _predict_risks(model, X, times):
+def _predict_risks(model, X, times, n_rows=None):
     """One minus what the curves are at these times, or at the nearest at which they are known."""
     refuse_other_libraries("X", X)
-    curves = model.predict_survival_function(X)
+    found = model.predict_survival_function(X)
+    curves = list(found) if np.iterable(found) else [found]
+    if not all(map(callable, curves)):
+        raise ValueError(
+            "estimator must return a function of time for each row from predict_survival_function; "
+            f"got {type(found).__name__}."
+        )
+    if n_rows is not None and len(curves) != n_rows:
+        raise ValueError(
+            f"estimator must return a function of time for each of {n_rows} rows from "
+            f"predict_survival_function; got {len(curves)}."
+        )
     rows = [curve(np.clip(times, *getattr(curve, "domain", (0, np.inf)))) for curve in curves]
-    return 1 - np.array(rows, dtype=np.float64).reshape(len(rows), len(times))
+    survival = np.array(rows, dtype=np.float64).reshape(len(rows), len(times))
+    return 1 - check_unit_range("survival curves of estimator", survival)

@@ -314,6 +314,13 @@ def test_lines_of_log_odds_that_exist(seed):
         assert has_least_loss(links, targets, weights) == (slopes.min() > 1e-12)
 
 
+def test_log_odds_of_which_rows_tell_nothing(rng):
+    """Where squares of steps overflow, no level is refuted."""
+    found = mean_recalibration(rng.random(60), rng.uniform(1, 2, 60) * 1e-300, link="logit")
+    assert found.calibration_in_the_large.low == -INF
+    assert found.calibration_in_the_large.high == INF
+
+
 def test_refusals_of_log_odds():
     for y, p, options, message in (
         ([0, 1, 1], [0.1, 0.5, 1], {}, "^y_pred must lie between 0 and 1, both excluded"),

@@ -210,6 +210,26 @@ def test_bad_options(model, message):
         model.fit(*draw(0))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda curves: np.ones((len(curves), 3)), "function of time for each row .* got ndarray"),
+        (lambda curves: None, "function of time for each row .* got NoneType"),
+        (lambda curves: curves[1:], r"function of time for each of \d+ rows .* got \d+\.$"),
+        (lambda curves: [lambda t: 3 + 0 * t] * len(curves), r"must lie in \[0, 1\]; got 3.0"),
+    ],
+)
+def test_bad_curves(change, message):
+    class Bad(Constant):
+        def predict_survival_function(self, X):
+            return change(super().predict_survival_function(X))
+
+    model = RecalibratedSurvivalCV(Bad(), times=[0.5, 1])
+    with pytest.raises(ValueError, match=f"estimator must .*{message}|^survival curves.*{message}"):
+        model.fit(*draw(0))
+    assert not hasattr(model, "estimator_")
+
+
 def test_bad_outcomes():
     X, y = draw(0)
     censored = y.copy()

@@ -160,7 +160,8 @@ class MeanRecalibrationModel:
         if (np.linalg.det(whole - parts) > _LEAST_REST * np.linalg.det(whole)).all():
             steps = np.linalg.solve(whole - parts, scores[:, :, None])[:, :, 0]
             steps = _transform(steps, to_own)
-            covariance = steps.T @ steps
+            with np.errstate(over="ignore", invalid="ignore"):  # of what the rows hardly tell
+                covariance = steps.T @ steps
         degrees = find_degrees((told**2).sum(axis=1)), float(find_degrees(jointly @ jointly))
         units = np.array([self._unit, 1.0])
         differences = _transform(point, to_own)
