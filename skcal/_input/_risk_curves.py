@@ -11,7 +11,7 @@ from skcal._tools._arrays import read_scores
 _ROUNDING = 1e-6
 
 
-def read_risks(owner, X, n_kinds, n_times, reset):
+def read_risk_columns(owner, X, n_kinds, n_times, reset):
     """Risks of shape (n_samples, n_kinds, n_times) from columns that are ordered by kind."""
     X = read_scores(X)[0]
     X = validate_data(owner, X, reset=reset, dtype=np.float64, ensure_all_finite=False)

@@ -115,6 +115,7 @@ class MeanReliabilityDisplay(ShownInNotebooks):
     See Also
     --------
     QuantileReliabilityDisplay : The same for predicted quantiles.
+    SurvivalReliabilityDisplay : The same for risks of censored rows, at several horizons.
     skcal.metrics.corp_regression_decomposition : How much recalibration would improve the score.
 
     Notes

@@ -87,6 +87,7 @@ def mean_calibration_test(
     mean_recalibration : Finds errors of the form of a line, and measures them.
     actual_expected_ratio : Whether predictions are right as a whole.
     cumulative_calibration_test : The same for probabilities.
+    skcal.survival.survival_calibration : The same for risks of censored rows, at several horizons.
     skcal.metrics.corp_regression_decomposition : How large the error is.
 
     Notes

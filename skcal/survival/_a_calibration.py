@@ -91,6 +91,7 @@ def a_calibration(
     --------
     martingale_test : A test of the number of all events, with more power if hazards are all wrong.
     d_calibration : Shares of all rows, censored or not, in equal bins.
+    survival_calibration : Calibration at horizons: whether high risks are right, and low ones.
     aj_calibration : Mean risks at many times, also of several kinds of events.
 
     Notes

@@ -111,7 +111,7 @@ def aj_calibration(
 
     See Also
     --------
-    at_horizon : Outcomes at one time, for all measures and diagrams.
+    survival_calibration : Calibration at each of the times, also of high and of low risks.
     a_calibration : A test of the distribution of times.
 
     Notes

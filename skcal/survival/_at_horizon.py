@@ -80,8 +80,9 @@ def at_horizon(
 
     See Also
     --------
+    pseudo_values : Targets for functions of predicted means, whose intervals count the censoring.
+    survival_calibration : Calibration of predicted risks at several horizons, with tests.
     aj_calibration : Mean risks at many times.
-    d_calibration : A test of all times at once.
 
     Notes
     -----

@@ -86,7 +86,7 @@ def d_calibration(
     --------
     a_calibration : The same question, with more power where many rows are censored.
     martingale_test : A test of the number of events, with power where many rows are censored.
-    at_horizon : Outcomes at one time, for all measures and diagrams.
+    survival_calibration : Calibration at horizons: whether high risks are right, and low ones.
     aj_calibration : Mean risks at many times, also of several kinds of events.
 
     Notes

@@ -75,7 +75,8 @@ def martingale_test(
 
     See Also
     --------
-    a_calibration : The same by parts of time.
+    a_calibration : The same in bins of the predicted survival probability.
+    survival_calibration : The ratio of observed to expected events up to horizons.
     d_calibration : A test of the whole distribution of times.
     aj_calibration : Mean risks at many times.
 

@@ -61,6 +61,7 @@ def pseudo_values(
 
     See Also
     --------
+    survival_calibration : All that these tell of predicted risks at several horizons.
     at_horizon : Outcomes of 0 and 1 with weights, for measures and diagrams of classes.
     skcal.inference.mean_calibration_test : A test that takes them, with clusters.
     skcal.inference.audit_mean_groups : Groups in which predicted risks are wrong.

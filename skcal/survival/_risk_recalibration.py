@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcal._fitting._folds import restored_on_error
 from skcal._fitting._held_out import split_rows
 from skcal._input._censored_times import read_horizons, read_strata
-from skcal._input._risk_curves import read_kinds, read_risks, refuse_survival
+from skcal._input._risk_curves import read_kinds, read_risk_columns, refuse_survival
 from skcal._input._validation import check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._pooling import fit_pool
 from skcal._numerics.recalibration._weights import count_as_rows
@@ -83,6 +83,7 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
     --------
     RecalibratedSurvivalCV : The same around a survival model, on rows that it has not seen.
     pseudo_values : The outcomes from which it learns.
+    survival_calibration : What is to be repaired, and what is left.
     aj_calibration : Measures what is repaired, for the mean of all rows.
 
     Notes
@@ -226,7 +227,7 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
         check_is_fitted(self)
         times, causes = self._check_options()
         n_kinds = 1 if causes is None else len(causes)
-        risks = read_risks(self, X, n_kinds, len(times), reset=False)
+        risks = read_risk_columns(self, X, n_kinds, len(times), reset=False)
         repaired = risks
         if self.weights_[0] < 1:
             lines = (part.reshape(n_kinds, -1) for part in (self.intercepts_, self.slopes_))
@@ -252,7 +253,7 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
         n_kinds = 1 if causes is None else len(causes)
         if y is None:
             raise ValueError("RiskRecalibration requires y to be passed, but the target y is None.")
-        risks = read_risks(self, X, n_kinds, len(times), reset=True)
+        risks = read_risk_columns(self, X, n_kinds, len(times), reset=True)
         is_event, kinds, time = read_kinds(y, causes)
         if len(time) != len(risks):
             raise ValueError(

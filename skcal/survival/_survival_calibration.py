@@ -232,6 +232,7 @@ def survival_calibration(
     --------
     pseudo_values : The targets, for all other functions of predicted means.
     skcal.diagrams.SurvivalReliabilityDisplay : The same as a picture.
+    RiskRecalibration : Repairs predicted risks.
     aj_calibration : The distance of mean risks over time.
     d_calibration : A test of the whole distribution of times, without a horizon.
 
@@ -264,8 +265,19 @@ def survival_calibration(
     Intervals at 95 % covered in 94 to 97 % of 400 samples of 300 rows with exponential times, of
     which 20, 50 or 75 % were censored before the horizon: ratio, intercept and slope, also of risks
     whose log odds were 1.5 times as large as they should be. Those of the SmoothECE covered in 95
-    to 99.5 %. Tests at 5 % rejected 3 to 6 %. Weights of :func:`at_horizon`, treated as known, gave
-    intervals of the ratio that were a third longer with 75 % censored.
+    to 99.5 %. Tests at 5 % rejected 3 to 6 %, and 1 to 2 % of 100 rows of which 20 % have the event.
+    Weights of :func:`at_horizon`, treated as known, gave intervals of the ratio that were a third
+    longer with 75 % censored.
+
+    Where few rows are left at a horizon, the last events decide, and intervals are too short. Of
+    100 and 300 rows, that of the ratio covered in 91 to 93 % where three rows were expected to be
+    left, and in 95 to 96 % where ten were. Choose times at which ten rows or more are left, of each
+    stratum.
+
+    Censoring must depend neither on the event nor on the features, or only through `strata`. Where
+    the half of the rows with the higher risks was nine times as likely to be censored at any time,
+    the interval of the ratio covered in 54 % of samples of 300 rows, and in 93 % with these halves
+    as strata; in 97 % of 1000 rows.
 
     References
     ----------
