@@ -187,9 +187,9 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
     """Horizons, and pseudo-values and predicted risks of all rows up to each of them.
 
     And for each horizon, where outcomes are not seen to vary, the risks of the rows that tell of
-    it; else None. These rows are those that were followed up to it, if none has had the event,
-    there is one kind of it, and rows are independent; and none, if the observed risk is 1 although
-    rows were censored before.
+    it; else None. If rows are independent, these are those that were followed up to it, if no row
+    has had the event and there is one kind of it, and all, if all have had it. None tell where the
+    observed risk is 1 although rows were censored before, or rows have clusters.
     """
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
     horizons = read_horizons("times", times)
@@ -202,8 +202,9 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
     for k, (horizon, outcomes) in enumerate(zip(horizons, values.T, strict=True)):
         if cause is None and clusters is None and horizon < first:
             telling[k] = risks[seen >= horizon, k]
-        elif np.abs(outcomes - 1).max() < _ALIKE and (~is_event & (seen < horizon)).any():
-            telling[k] = np.empty(0)
+        elif np.abs(outcomes - 1).max() < _ALIKE:
+            is_known = clusters is None and not (~is_event & (seen < horizon)).any()
+            telling[k] = risks[:, k] if is_known else np.empty(0)
     return horizons, values, risks, telling
 
 

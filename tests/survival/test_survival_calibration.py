@@ -144,8 +144,40 @@ def test_last_event_after_censored_rows():
     assert last.ratio == (pytest.approx(1 / risk[:, 1].mean()), 0, np.inf)
     assert last.smooth_ece[1:] == (0, 1)
     assert last.pvalue == 1
-    known = survival_calibration(23 * [1], time, risk, times=[0.5, 1], random_state=0).horizons[1]
-    assert known.pvalue < 0.05  # all rows were followed
+
+
+def test_all_rows_have_the_event():
+    """All of 30 rows have an event of risk .9: .9^30 = .042, and twice that."""
+    risk = np.full((30, 1), 0.9)
+    found = survival_calibration(np.ones(30), np.full(30, 0.5), risk, times=[1]).horizons[0]
+    assert found.pvalue == pytest.approx(2 * 0.9**30)
+    low = 0.025 ** (1 / 30)
+    assert found.observed == (1, pytest.approx(low), 1)
+    assert found.ratio == (pytest.approx(1 / 0.9), pytest.approx(low / 0.9), pytest.approx(1 / 0.9))
+    assert found.smooth_ece[1:] == (0, pytest.approx(0.1 + 1 - low))
+    pairs = np.arange(30) // 2
+    found = survival_calibration(
+        np.ones(30), np.full(30, 0.5), risk, times=[1], clusters=pairs
+    ).horizons[0]
+    assert found.pvalue == 1
+    assert found.observed == (1, 0, 1)
+
+
+def test_right_risks_near_1(rng):
+    """Nobody may be left at a horizon by chance, of which tests at 5 % must not be sure."""
+    errors = np.zeros(2)
+    for _ in range(100):
+        rate = rng.uniform(3.5, 4.5, 40)
+        found = survival_calibration(
+            np.ones(40),
+            rng.exponential(1 / rate),
+            -np.expm1(-rate[:, None]),
+            times=[1],
+            n_resamples=99,
+            random_state=0,
+        ).horizons[0]
+        errors += found.pvalue < 0.05, not found.ratio.low <= 1 <= found.ratio.high
+    assert (errors <= binom.isf(0.001, 100, 0.05)).all()
 
 
 def test_nothing_expected(rng):

@@ -15,23 +15,32 @@ def bound_horizon(actual, expected, counts, confidence_level, telling=None):
     if expected.any():
         ratio = bound_ratio(actual, expected, confidence_level)
     if telling is not None:
-        *ends, pvalue = bound_without_event(telling, confidence_level)
-        risk, ratio = ((one[0], 0.0, end) for one, end in zip((risk, ratio), ends, strict=True))
+        is_certain = actual.sum() > counts.sum() / 2
+        *ends, pvalue = bound_alike(telling, confidence_level, is_certain)
+        risk, ratio = ((one[0], *both) for one, both in zip((risk, ratio), ends, strict=True))
     return tuple(min(end, 1.0) for end in risk), ratio, pvalue
 
 
-def bound_without_event(risks, confidence_level):
-    """Upper ends of the risk and of the ratio of observed to expected events, and the p-value.
+def bound_alike(risks, confidence_level, is_certain):
+    """Ends of the risk, and of the ratio of observed to expected events, and the p-value.
 
-    `risks` are the predicted ones of the rows that were followed up to the horizon. That none of
-    them has the event has the probability prod (1 - p), at most exp(-sum p).
+    `risks` are the predicted ones of rows with known outcomes, all without the event, or with it if
+    `is_certain`. The probability of this is prod (1 - p), at most exp(-sum p), or prod p, at most
+    the power n of the mean of p.
     """
     if len(risks) == 0:
-        return 1.0, np.inf, 1.0
-    tail = (1 - confidence_level) / 2
-    risk = -np.expm1(np.log(tail) / len(risks))
-    expected = risks.sum()
-    ratio = -np.log(tail) / expected if expected > 0 else np.inf
-    with np.errstate(divide="ignore"):  # of what was certain
-        pvalue = min(1.0, float(2 * np.exp(np.log1p(-risks).sum())))
-    return float(risk), float(ratio), max(pvalue, float(np.finfo(np.float64).tiny))
+        return (0.0, 1.0), (0.0, np.inf), 1.0
+    tail, expected = (1 - confidence_level) / 2, risks.sum()
+    ratio = 0.0, np.inf
+    with np.errstate(divide="ignore"):  # of what was certain, or impossible
+        if is_certain:
+            risk, chance = (np.exp(np.log(tail) / len(risks)), 1.0), np.log(risks).sum()
+            if expected > 0:
+                ratio = risk[0] * len(risks) / expected, len(risks) / expected
+        else:
+            risk, chance = (0.0, -np.expm1(np.log(tail) / len(risks))), np.log1p(-risks).sum()
+            if expected > 0:
+                ratio = 0.0, -np.log(tail) / expected
+    pvalue = min(1.0, float(2 * np.exp(chance)))
+    smallest = float(np.finfo(np.float64).tiny)
+    return tuple(map(float, risk)), tuple(map(float, ratio)), max(pvalue, smallest)
