@@ -35,14 +35,21 @@ def read_outcomes(y):
                 "y must have two fields, event and time, and one dimension; got the fields "
                 f"{', '.join(names)} and shape {y.shape}."
             )
-        return y[names[0]], y[names[1]]
+        return _check_order(read_numbers("event", y[names[0]]), read_numbers("time", y[names[1]]))
     table = read_numbers("y", y)
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(
             "y must have two columns, event and time, or be a structured array of these fields; "
             f"got shape {table.shape}."
         )
-    return table[:, 0], table[:, 1]
+    return _check_order(table[:, 0], table[:, 1])
+
+
+def _check_order(event, time):
+    """Both as they are, unless they are clearly swapped."""
+    if np.isin(time, (0, 1)).all() and not np.equal(event, np.floor(event)).all():
+        raise ValueError("y must hold events first, and then times; got times first.")
+    return event, time
 
 
 def read_causes(event, time, cause, censored):
@@ -160,27 +167,34 @@ def read_risks(risk, survival, cause, shape):
         raise ValueError(f"Give either risk or survival; got {given}.")
     if survival is None:
         risks = _read_curves("risk", risk, shape)
-        first, last = risks.mean(axis=0)[[0, -1]]
-        if last < first - _ROUNDING:
-            raise ValueError(
-                "risk must be the probability of the event up to each time, which cannot fall; got "
-                f"a mean of {first:.3g} at the first time and of {last:.3g} at the last. Give "
-                "survival probabilities as survival."
-            )
+        check_course(
+            "risk must be the probability of the event",
+            risks,
+            "Give survival probabilities as survival.",
+        )
         return risks
     if cause is not None:
         raise ValueError(
             "survival is for one kind of event; with cause give risk, the probability of that kind."
         )
     surviving = _read_curves("survival", survival, shape)
-    first, last = surviving.mean(axis=0)[[0, -1]]
-    if last > first + _ROUNDING:
-        raise ValueError(
-            "survival must be the probability of no event up to each time, which cannot rise; got "
-            f"a mean of {first:.3g} at the first time and of {last:.3g} at the last. Give "
-            "probabilities of the event as risk."
-        )
+    check_course(
+        "survival must be the probability of no event",
+        surviving,
+        "Give probabilities of the event as risk.",
+        falls=True,
+    )
     return 1 - surviving
+
+
+def check_course(need, curves, advice, *, falls=False):
+    """Raise a ValueError for curves whose mean falls over time, or rises although it `falls`."""
+    first, last = curves.mean(axis=0)[[0, -1]]
+    if (last - first if falls else first - last) > _ROUNDING:
+        raise ValueError(
+            f"{need} up to each time, which cannot {'rise' if falls else 'fall'}; got a mean of "
+            f"{first:.3g} at the first time and of {last:.3g} at the last. {advice}"
+        )
 
 
 def read_predicted_risks(event, time, risk, times, *, survival, cause, censored, strata, clusters):

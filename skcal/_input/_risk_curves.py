@@ -3,11 +3,11 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from skcal._input._censored_times import read_causes, read_outcomes
+from skcal._input._censored_times import check_course, read_causes, read_outcomes
 from skcal._input._validation import check_unit_range
 from skcal._tools._arrays import read_scores
 
-# What single precision may change of a mean, or of a sum.
+# What single precision may change of a sum.
 _ROUNDING = 1e-6
 
 
@@ -34,13 +34,12 @@ def read_risk_columns(owner, X, n_kinds, n_times, reset):
 
 def refuse_survival(risks):
     """Raise a ValueError for risks whose mean falls over time, which survival probabilities do."""
-    first, last = risks[:, :, 0].mean(axis=0), risks[:, :, -1].mean(axis=0)
-    if (falls := last < first - _ROUNDING).any():
-        raise ValueError(
-            "X must hold probabilities of the event up to each time, which cannot fall; got a mean "
-            f"of {first[falls][0]:.3g} at the first time and of {last[falls][0]:.3g} at the last. "
-            "Of survival probabilities S pass 1 - S."
-        )
+    need, advice = (
+        "X must hold probabilities of the event",
+        "Of survival probabilities S pass 1 - S.",
+    )
+    for kind in range(risks.shape[1]):
+        check_course(need, risks[:, kind], advice)
 
 
 def read_kinds(y, causes):

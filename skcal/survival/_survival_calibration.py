@@ -322,8 +322,8 @@ def survival_calibration(
     ]
     pvalues = _correct([one.test.pvalue for one in found])
     found = [one._replace(pvalue=float(p)) for one, p in zip(found, pvalues, strict=True)]
-    means = (average_over_time(curves, horizons) for curves in (values, risks))
-    _, over_time, _ = _compare(read_means(*means, clusters=clusters), confidence_level)
+    lost, expected = (average_over_time(curves, horizons) for curves in (values, risks))
+    _, over_time, _ = _compare(read_means(lost, expected, clusters=clusters), confidence_level)
     return SurvivalCalibration(found, float(pvalues.min()), over_time)
 
 

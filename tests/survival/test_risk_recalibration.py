@@ -359,6 +359,12 @@ SEEN = np.array([[1, 1.0], [0, 2.0], [1, 3.0]])
         (GOOD, SEEN[:, 0], {}, r"^y must have two columns, event and time.*got shape \(3,\)"),
         (GOOD, SEEN[:2], {}, "^y must have a row for each of the 3 rows of X; got 2"),
         (GOOD, SEEN[:, ::-1], {}, "^event must hold 0 and 1, or booleans; got 2"),
+        (
+            GOOD,
+            SEEN[:, ::-1] + [0.5, 0],
+            {},
+            "^y must hold events first, and then times; got times",
+        ),
         (GOOD, None, {}, "requires y to be passed"),
         (GOOD, SEEN * [1, -1], {}, "^time must be finite and not negative"),
         (GOOD[:, ::-1], SEEN, {}, "Of survival probabilities S pass 1 - S"),
