@@ -4,8 +4,8 @@ Predicted times, and rows that left early
 
 A model of survival predicts when an event comes. Some rows leave before it does: they are censored,
 and nobody knows their outcome. :func:`~skcal.survival.survival_calibration` judges such a model up
-to several years, with intervals that count what is lost; :class:`~skcal.survival.RiskRecalibration`
-repairs it.
+to several years, with intervals that allow for what is lost, and
+:class:`~skcal.survival.RiskRecalibration` repairs it.
 """
 
 import matplotlib.pyplot as plt
@@ -41,8 +41,8 @@ times = [1, 2, 4, 6, 8]
 risk = 1 - np.exp(-rate * times)
 
 # %%
-# Is it right? All intervals and tests count that outcomes are censored, and p-values that there are
-# five of them.
+# Is it right? All intervals and tests allow for censored outcomes, and p-values for the number of
+# horizons.
 outcomes = event[test], seen[test]
 found = survival_calibration(*outcomes, risk[test], times=times, random_state=0)
 print(found)

@@ -36,7 +36,7 @@ def refuse_survival(risks):
     """Raise a ValueError for risks whose mean falls over time, which survival probabilities do."""
     need, advice = (
         "X must hold probabilities of the event",
-        "Of survival probabilities S pass 1 - S.",
+        "For survival probabilities S pass 1 - S.",
     )
     for kind in range(risks.shape[1]):
         check_course(need, risks[:, kind], advice)

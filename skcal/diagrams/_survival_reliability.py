@@ -94,9 +94,9 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
     Notes
     -----
     The targets are :func:`~skcal.survival.pseudo_values`. Curves and bands are those of
-    :class:`MeanReliabilityDisplay`, which take the variance from the rows, so that they count
-    what is lost by censoring. Intervals over time are those of
-    :func:`~skcal.inference.actual_expected_ratio`.
+    :class:`MeanReliabilityDisplay`, which take the variance from the rows, so that they allow
+    for what censoring loses. Intervals over time, and of the ratio, are those of
+    :func:`~skcal.survival.survival_calibration`, also where all or no rows have the event.
 
     Examples
     --------
@@ -296,8 +296,10 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
 
 def _make_horizon(horizon, rows, telling, bandwidth, level):
     curve = make_curve(rows, "auto", bandwidth, level)
-    places, low, high = curve.band
-    curve = curve._replace(band=(places, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)))
+    places, *ends = curve.band
+    unknown = telling is not None and len(telling) == 0
+    low, high = (np.full(len(end), np.nan) if unknown else np.clip(end, 0.0, 1.0) for end in ends)
+    curve = curve._replace(band=(places, low, high))
     sums = map(rows.sum_units, (rows.targets, rows.predictions, np.ones(len(rows.targets))))
     observed, ratio, _ = bound_horizon(*sums, level, telling)
     return HorizonCurve(float(horizon), curve, float(rows.predictions.mean()), observed, ratio)

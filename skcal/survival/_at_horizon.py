@@ -80,7 +80,7 @@ def at_horizon(
 
     See Also
     --------
-    pseudo_values : Targets for functions of predicted means, whose intervals count the censoring.
+    pseudo_values : Targets for functions of predicted means, whose intervals allow for censoring.
     survival_calibration : Calibration of predicted risks at several horizons, with tests.
     aj_calibration : Mean risks at many times.
 

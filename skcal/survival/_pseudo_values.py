@@ -22,8 +22,8 @@ def pseudo_values(
     r"""Pseudo-values: numbers that stand for the outcomes of censored rows at a horizon.
 
     For given features their mean is the risk of the event up to the horizon. So all functions of
-    predicted means take them as targets, and a predicted risk as prediction; what they infer counts
-    that the censoring was estimated.
+    predicted means take them as targets, and predicted risks as predictions. Intervals and tests
+    then allow for the estimated censoring.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def survival_calibration(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> SurvivalCalibration:
-    r"""Calibration of predicted risks at several horizons, with intervals that count the censoring.
+    r"""Calibration of predicted risks at several horizons, with intervals that allow for censoring.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def survival_calibration(
     take the variance from the rows, whatever part of it is due to censoring.
 
     The intercept and slope do not exist where a risk is 0 or 1, where all risks are equal, or where
-    events and risks are parted; they are then NaN, from :math:`-\infty` to :math:`\infty`.
+    events and risks are separated; they are then NaN, from :math:`-\infty` to :math:`\infty`.
 
     ``pvalue`` of a horizon is Holm's [1]_, so that the probability that any calibrated horizon is
     below .05 is at most 5 %; that of all is the smallest of them. The areas of ``ratio_over_time``

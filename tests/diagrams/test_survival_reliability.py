@@ -78,6 +78,7 @@ def test_observed_risk_of_one_is_drawn(seed):
     assert found.observed == (pytest.approx(1), 0, 1)
     assert found.observed[0] <= 1
     assert found.ratio[1:] == (0, np.inf)
+    assert np.isnan(found.curve.band[1:]).all()
     plt.close("all")
 
 

@@ -367,7 +367,7 @@ SEEN = np.array([[1, 1.0], [0, 2.0], [1, 3.0]])
         ),
         (GOOD, None, {}, "requires y to be passed"),
         (GOOD, SEEN * [1, -1], {}, "^time must be finite and not negative"),
-        (GOOD[:, ::-1], SEEN, {}, "Of survival probabilities S pass 1 - S"),
+        (GOOD[:, ::-1], SEEN, {}, "For survival probabilities S pass 1 - S"),
         (GOOD * 3, SEEN, {}, r"^X must lie in \[0, 1\]; got 1.5 at row 2"),
         (GOOD * np.nan, SEEN, {}, r"^X must lie in \[0, 1\]; got nan"),
         (
