@@ -11,6 +11,7 @@ from skcal._input._validation import (
     check_unit_range,
     show_labels,
 )
+from skcal._numerics.survival._censoring import find_followed
 from skcal._numerics.survival._pseudo_values import find_pseudo_values
 from skcal._tools._arrays import read_numbers
 from skcal._tools._warnings import warn
@@ -89,6 +90,8 @@ def read_causes(event, time, cause, censored):
     return is_event, is_kind, time
 
 
+# A row stands for too many if it does for more than so many, and for a larger share of all.
+_LARGEST_STAND, _LARGEST_SHARE = 2.0, 0.1
 # What single precision may change of a mean.
 _ROUNDING = 1e-6
 # Pseudo-values that differ by less are alike.
@@ -109,12 +112,29 @@ class Strata(NamedTuple):
 
     def find_pseudo_values(self, is_kind, horizons):
         """Pseudo-values of all rows, each from those of its stratum, (n_rows, n_horizons)."""
+        self._warn_of_few(horizons)
         values = np.empty((len(self.time), len(horizons)))
         for rows in self.split():
             values[rows] = find_pseudo_values(
                 self.is_event[rows], is_kind[rows], self.time[rows], horizons
             )
         return values
+
+    def _warn_of_few(self, horizons):
+        """Say from which horizon on single rows stand for many that were censored."""
+        for name, rows in zip(self.names, self.split(), strict=True):
+            event, time = self.is_event[rows], self.time[rows]
+            shares = 1 / find_followed(event, time, np.minimum(horizons, time.max()))
+            is_large = (shares > _LARGEST_STAND) & (shares > _LARGEST_SHARE * len(rows))
+            if is_large.any():
+                first = int(np.argmax(is_large))
+                whole = "all rows" if name is None else f"stratum {name!r}"
+                warn(
+                    f"Up to {horizons[first]:g}, each row that is left stands for "
+                    f"{shares[first] / len(rows):.0%} of {whole}, because others were censored: "
+                    "intervals may be too short. Choose earlier horizons."
+                )
+                return
 
     def check_followed(self, argument, horizon):
         """Raise a ValueError where rows of a stratum are all censored before a horizon."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit
 
 from skcal._input._validation import check_confidence_level, check_option
 from skcal._numerics.inference._imputations import pool_estimates
@@ -104,6 +104,6 @@ def pool_imputations(
                 f"Estimate and ends of intervals must be {_RANGES[scale]} for scale={scale!r}, and "
                 f"in order; got {tuple(table[k].tolist())} at place {k}."
             )
-    errors = (values[:, 2] - values[:, 1]) / 2 / -ndtri((1 - level) / 2)
-    mean, half = pool_estimates(values[:, 0], errors, level)
+    halves = values[:, 2] / 2 - values[:, 1] / 2
+    mean, half = pool_estimates(values[:, 0], halves, level)
     return Interval(*(float(back(value)) for value in (mean, mean - half, mean + half)))

@@ -57,7 +57,8 @@ def pseudo_values(
     Warns
     -----
     UserWarning
-        If no event is of the kind `cause`.
+        If no event is of the kind `cause`, or if a row that is left at a horizon stands for more
+        than a tenth of all, or of its stratum, because others were censored.
 
     See Also
     --------

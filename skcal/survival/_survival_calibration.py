@@ -226,7 +226,9 @@ def survival_calibration(
     Warns
     -----
     UserWarning
-        If no event is of the kind `cause`, or if there are fewer than 10 clusters.
+        If no event is of the kind `cause`, if a row that is left at a horizon stands for more than
+        a tenth of all, or of its stratum, because others were censored, or if there are fewer than
+        10 clusters.
 
     See Also
     --------

@@ -8,6 +8,9 @@ from numpy.testing import assert_allclose
 from skcal.diagrams import MeanReliabilityDisplay, SurvivalReliabilityDisplay
 from skcal.survival import pseudo_values, survival_calibration
 
+# Of rows that were drawn without a thought of how many are left.
+pytestmark = pytest.mark.filterwarnings("ignore:Up to .*, each row that is left")
+
 draw = SurvivalReliabilityDisplay.from_predictions
 TIMES = [0.5, 1.0, 2.0]
 

@@ -49,6 +49,7 @@ DOCUMENTED = (
     "The accuracy on the fitted rows is",
     "clusters holds . clusters",
     "The classifier abstains from all rows",
+    "Up to .*, each row that is left stands for",
 )
 # For calls that take long: half as many as the profile makes.
 few = settings(max_examples=max(1, settings().max_examples // 2))

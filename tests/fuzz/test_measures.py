@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from skcal import datasets, inference, metrics
-from skcal.inference import make_groups
+from skcal.inference import make_groups, pool_imputations
 from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import options
 from tests.fuzz.strategies import (
@@ -134,3 +134,20 @@ def parameters(draw, maker):
 
 
 test_hostile_problems = hostile_calls({f.__name__: (make, parameters(f)) for f in MAKERS})
+
+
+ENDS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 1e300, 5e-324])
+
+
+@hostile(
+    options(pool_imputations),
+    intervals=st.lists(st.tuples(ENDS, ENDS, ENDS).map(sorted), max_size=3)
+    | st.sampled_from(["x", None, [[1]], [1, 2], [["a", "b", "c"]] * 2, [[np.nan] * 3] * 2]),
+    scale=st.sampled_from(["identity", "identity", "log", "logit", "x", None]),
+)
+def test_pool_imputations(intervals, **arguments):
+    if isinstance(intervals, list) and all(len(np.ravel(one)) == 3 for one in intervals):
+        intervals = [(one[1], one[0], one[2]) for one in intervals]
+    found = pool_imputations(intervals, **arguments)
+    assert found.low <= found.estimate <= found.high
+    return found

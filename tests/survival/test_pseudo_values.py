@@ -7,6 +7,9 @@ import pytest
 from skcal.inference import mean_calibration_test
 from skcal.survival import aj_calibration, at_horizon, pseudo_values
 
+# Of rows that were drawn without a thought of how many are left.
+pytestmark = pytest.mark.filterwarnings("ignore:Up to .*, each row that is left")
+
 
 @pytest.fixture
 def rng():

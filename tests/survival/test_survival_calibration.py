@@ -1,5 +1,7 @@
 """Calibration of predicted risks at several horizons: definitions, refusals, and coverage."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -14,6 +16,9 @@ from skcal.inference import (
 )
 from skcal.metrics import smooth_ece
 from skcal.survival import pseudo_values, survival_calibration
+
+# Of rows that were drawn without a thought of how many are left.
+pytestmark = pytest.mark.filterwarnings("ignore:Up to .*, each row that is left")
 
 TIMES = [0.5, 1.0, 2.0]
 
@@ -292,3 +297,18 @@ def test_coverage(share, slope):
         assert count >= binom.ppf(0.001, n_samples, 0.94), (name, count)
     if slope == 1:
         assert rejected <= binom.ppf(0.999, n_samples, 0.05)
+
+
+def test_rows_that_stand_for_many():
+    """One of 20 rows is left where every second one was censored; or all had the event."""
+    time, event = np.append(np.linspace(0.1, 0.9, 19), 2.0), np.arange(20) % 2
+    share = 1 / np.prod(1 - 1 / np.arange(20, 1, -2)) / 20
+    message = rf"^Up to 1, each row that is left stands for {share:.0%} of "
+    with pytest.warns(UserWarning, match=message + "all rows"):
+        survival_calibration(event, time, np.full((20, 1), 0.5), times=[1], n_resamples=2)
+    with pytest.warns(UserWarning, match=message + "stratum 'b'"):
+        pseudo_values(event, time, horizon=[0.05, 1], strata=20 * ["b"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pseudo_values(np.ones(20), time, horizon=1)
+        pseudo_values(event, time, horizon=0.5)
