@@ -109,7 +109,8 @@ def mean_calibration_test(
 
     Of more than 4096 independent rows the neighbours in 2048 blocks of about equal size share a
     sign, and sums begin and end between blocks, for the statistic and the draws alike: sums of
-    blocks are independent and have mean 0, too. The estimate is that of all rows.
+    blocks are independent and have mean 0, too. Rows with equal predictions are in random order,
+    and may have several signs. The estimate is that of all rows.
 
     A p-value is the share of draws that are at least as large, the sample counted as one, and that
     of two sides is twice the smaller one. If all targets are 0 and no prediction is negative, there
@@ -161,8 +162,8 @@ def mean_calibration_test(
     sides = _SIDES[alternative]
     exact = signed.observe()
     if rows.member is None and len(weights) > _MANY:
-        block = unite_neighbours(rows.predictions, _N_BLOCKS)
-        signed = SignedResiduals(block, residuals / unit, weights, block, deviation == "range")
+        place, member = unite_neighbours(rows.predictions, _N_BLOCKS)
+        signed = SignedResiduals(place, residuals / unit, weights, member, deviation == "range")
     error, scale = signed.observe(), signed.deviation
     if scale == 0:
         return TestResult(0.0, 1.0, 0.0, null_mean=0.0)

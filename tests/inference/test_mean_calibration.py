@@ -232,11 +232,37 @@ def test_many_rows_are_tested_in_blocks_of_neighbours(rng):
         max((sums - np.minimum.accumulate(sums)).max(), (np.maximum.accumulate(sums) - sums).max())
         / 20_000
     )
-    block = unite_neighbours(p[order], 1 << 11)
-    assert (np.diff(block)[~last[:-1]] == 0).all()
-    assert 1500 < block.max() < 1 << 11
-    in_blocks = np.bincount(block, (y - p)[order])
-    ends = np.append(0, np.cumsum(in_blocks))
+    place, unit = unite_neighbours(p[order], 1 << 11)
+    assert (np.diff(place)[~last[:-1]] == 0).all()
+    assert 1500 < place.max() < 1 << 11
+    ends = np.append(0, np.cumsum(np.bincount(place, (y - p)[order])))
     low, high = np.minimum.accumulate(ends), np.maximum.accumulate(ends)
     largest = max((ends - low).max(), (high - ends).max())
-    assert found.statistic == pytest.approx(largest / np.sqrt(np.sum(in_blocks**2)))
+    # Which rows of equal predictions share a sign is drawn.
+    spread = np.sqrt(np.sum(np.bincount(unit, (y - p)[order]) ** 2))
+    assert found.statistic == pytest.approx(largest / spread, rel=0.02)
+
+
+def test_signs_of_many_rows_part_equal_predictions_at_random():
+    """All units have as many rows, of one prediction or of those beside each other."""
+    p = np.repeat([0.1, 0.2, 0.3], [10_000, 1, 9_999])
+    place, unit = unite_neighbours(p, 100)
+    assert np.unique(p[np.append(True, np.diff(place) > 0)]).tolist() == [0.1, 0.2]
+    assert np.bincount(unit).tolist() == [200] * 100
+    assert (np.unique(unit[:10_000]) == np.arange(50)).all()
+    # Rows of equal predictions come in the order of their targets, by which signs must not go.
+    assert abs(np.corrcoef(unit[:10_000], np.arange(10_000))[0, 1]) < 4 / 100
+
+
+@pytest.mark.parametrize("n_values", [1, 2, 10])
+def test_many_rows_with_few_distinct_predictions(n_values, rng):
+    """All are a tenth too low, which is about ten standard errors of the sum or more."""
+    p = rng.integers(1, n_values + 1, 20_000) / n_values
+    y = rng.poisson(1.1 * p)
+    found = mean_calibration_test(y, p, random_state=0)
+    assert found.pvalue <= 0.01
+    assert found.statistic == pytest.approx((y - p).sum() / np.sqrt(np.sum((y - p) ** 2)), rel=0.1)
+    again = rng.permutation(20_000)
+    assert mean_calibration_test(y[again], p[again], random_state=0) == found
+    right = mean_calibration_test(rng.poisson(p), p, random_state=0)
+    assert right.pvalue > 0.01

@@ -97,9 +97,17 @@ class SignedResiduals:
 
 
 def unite_neighbours(predictions, n_blocks):
-    """Numbers of blocks of sorted rows of about equal size, which do not part equal predictions."""
+    """Numbers of the blocks of sorted rows where sums may end, and of those that share a sign.
+
+    Blocks are of about equal size. Those of the first kind do not part equal predictions, which may
+    all be one block; those of the second do, at random, but always the same way.
+    """
+    n_rows = len(predictions)
     first = np.searchsorted(predictions, predictions, side="left")
-    return np.unique(first * n_blocks // len(predictions), return_inverse=True)[1]
+    unit = np.empty(n_rows, dtype=np.intp)
+    mixed = np.lexsort((np.random.default_rng(0).permutation(n_rows), first))
+    unit[mixed] = np.arange(n_rows) * n_blocks // n_rows
+    return np.unique(first * n_blocks // n_rows, return_inverse=True)[1], unit
 
 
 def compare_sides(observed, drawn):
