@@ -142,7 +142,9 @@ class AutoRecalibration(BaseRecalibrator):
     recalibrators below 0.0001 become 0. Each remaining recalibrator is fitted again, on all rows.
     A recalibrator is not fitted to other folds if the first one of a number of folds refutes it
     for all rows: if that has at least 1000 rows, and they are less likely under it than under the
-    best member by more than 10 and six standard errors of the difference.
+    best member by more than 10 and six standard errors of the difference. Where a row of any fold
+    weighs more than 1, which copies count for, 10 is multiplied by the largest weight: the first
+    fold does not show what a heavy row of another one tells.
 
     If all rows are right, they do not show how often others will be wrong. So the scores get the
     weight for which the mixture gives :math:`\sum_i \omega_i (1 - p(y_i \mid x_i)) \ge 1`, one
@@ -471,7 +473,7 @@ class AutoRecalibration(BaseRecalibrator):
         for some in (splits[:1], splits[1:]):
             if is_dealt and near:
                 first = {name: held_out[name][:1] for name in (_IDENTITY, *left)}
-                stack = _Stack(first, codes, sample_weight, splits[:1], self.prior_rows)
+                stack = _Stack(first, codes, sample_weight, splits, self.prior_rows)
                 left = stack.list_hopeful()[1:]
             jobs = [(name, *split) for name in left for split in some]
             common = scores, codes, sample_weight, take
@@ -540,15 +542,20 @@ class _Stack:
 
     def list_hopeful(self):
         """Names of members that the rows of the first split may leave in, the first one always."""
-        refuted = find_refuted(self.likelihoods[0], self.masses[0], self.limits)
+        limits = self.limits * max(mass.max(initial=1.0) for mass in self.masses)
+        refuted = find_refuted(self.likelihoods[0], self.masses[0], limits, self.n_rows)
         return [name for k, name in enumerate(self.names) if k == 0 or not refuted[k]]
+
+    @property
+    def n_rows(self):
+        """Number of rows that are tested."""
+        return sum(mass.sum() for mass in self.masses)
 
     @cached_property
     def totals(self):
         """Log likelihoods of the members, split by split."""
-        n_rows = sum(mass.sum() for mass in self.masses)
         pairs = zip(self.likelihoods, self.masses, strict=True)
-        return [judge(*pair, n_rows) for pair in pairs]
+        return [judge(*pair, self.n_rows) for pair in pairs]
 
     def weigh(self, splits):
         """Weights by name, from the test rows of some splits."""

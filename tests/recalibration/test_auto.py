@@ -190,8 +190,39 @@ def test_members_are_refuted_by_ten_and_six_standard_errors():
             gap = (10 + 6 * error + rest) / n_rows
             gaps = gap + np.resize([1.0, -1.0], n_rows)
             likelihoods = np.exp(-5 - np.array([0 * gaps, gaps]))
-            found = find_refuted(likelihoods, np.ones(n_rows), np.array([10.0, 10.0]))
+            found = find_refuted(likelihoods, np.ones(n_rows), np.full(2, 10.0), n_rows)
             assert found.tolist() == [False, is_many and is_out]
+
+
+def test_a_part_of_the_rows_is_judged_with_the_share_of_all():
+    """The first member holds 200 rows for impossible, each at the cost of about log(n_rows)."""
+    likelihoods = np.array([np.where(np.arange(2000) < 200, 0.0, 0.9), np.full(2000, 0.5)])
+    for n_rows, is_refuted in ((2000, False), (10**9, True)):
+        share = 1 / (1 + n_rows)
+        logs = np.log((1 - share) * likelihoods + share * likelihoods.mean(axis=0))
+        gaps = logs[1] - logs[0]
+        error = np.sqrt(2000) * np.std(gaps)
+        assert gaps.sum() > 10
+        assert (gaps.sum() > 10 + 6 * error) == is_refuted
+        found = find_refuted(likelihoods, np.ones(2000), np.full(2, 10.0), n_rows)
+        assert found.tolist() == [is_refuted, False]
+
+
+@pytest.mark.parametrize("n_copies", [1, 3000])
+def test_the_first_fold_does_not_refute_what_a_heavy_row_of_another_one_may_favour(n_copies):
+    X, y = make_scores(2, 20_000)
+    truth = np.sqrt(X) / np.sqrt(X).sum(axis=1, keepdims=True)
+    heavy = np.full((n_copies, 2), [1 - 1e-12, 1e-12])  # an event that the scores do not expect
+    X, y = np.concatenate([truth, heavy]), np.append(y, np.ones(n_copies, dtype=int))
+    weights = np.append(np.ones(20_000), np.full(n_copies, 3000 / n_copies))
+    found = AutoRecalibration([Fixed(0.3)]).fit(X, y, weights)
+    rows, mass, splits = deal_rows(X, y, weights, 5)
+    assert mass.max() == 3000
+    assert mass.argmax() in splits[0][0]  # that it is not tested in the first fold
+    expected = AutoRecalibration([Fixed(0.3)], cv=splits).fit(X[rows], y[rows], mass)
+    np.testing.assert_allclose(found.weights_, expected.weights_, rtol=1e-9)
+    np.testing.assert_allclose(found.log_losses_, expected.log_losses_, rtol=1e-9)
+    assert found.weights_[1] > 0.5
 
 
 def weigh_by_hand(likelihoods, weights):

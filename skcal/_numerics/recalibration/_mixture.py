@@ -30,12 +30,12 @@ def judge(likelihoods, mass, n_rows):
     return logs @ mass
 
 
-def find_refuted(likelihoods, mass, limits):
-    """Which members a random part of the rows shows to be beyond `limits` for all rows.
+def find_refuted(likelihoods, mass, limits, n_rows):
+    """Which members a random part of `n_rows` rows shows to be beyond `limits` for all rows.
 
     They are behind the best member by six standard errors more than that; none if rows are few.
     """
-    logs, mass = _list_logs(likelihoods, mass, mass.sum())
+    logs, mass = _list_logs(likelihoods, mass, n_rows)
     if len(mass) < _FEWEST_ROWS:
         return np.zeros(len(likelihoods), dtype=bool)
     gaps = logs[np.argmax(logs @ mass)] - logs
