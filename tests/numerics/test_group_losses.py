@@ -82,6 +82,18 @@ def test_a_constant_where_all_targets_are_0():
     assert found == pytest.approx(np.log(0.5 / 100.5))
 
 
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
+def test_constants_of_predictions_in_another_unit(power):
+    """An excess of a million is found as exactly as one of two, and so is a deficit."""
+    values, targets = draw_means(power)
+    mass = np.ones(500)
+    near = MeanLoss(values, 2 * targets, power).fit_constant(mass)
+    far = MeanLoss(values, 1e6 * targets, power, 1e6 ** (2 - power)).fit_constant(mass)
+    assert far - near == pytest.approx(np.log(1e6 / 2), abs=2e-3)
+    low = MeanLoss(values, 1e-2 * targets, power, 1e-2 ** (2 - power)).fit_constant(mass)
+    assert near - low == pytest.approx(np.log(2e2), rel=0.1)
+
+
 def test_dispersion(rng):
     """Four times Poisson numbers of a quarter of the mean: the variance is four times the mean."""
     values = rng.normal(scale=0.3, size=100_000)

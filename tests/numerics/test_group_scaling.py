@@ -171,6 +171,13 @@ def test_mean_and_variance_of_squares(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+def test_cells_of_any_weights_have_scores(rng):
+    """Also where one has nearly all weight, beside which the variances of others round to 0."""
+    weights = 10.0 ** rng.uniform(-12, 12, (2000, 4, 3))
+    scores = score_interactions(np.sqrt(weights) * rng.normal(size=weights.shape), weights)
+    assert not np.isnan(scores).any()
+
+
 def choose(numbers, pairs, scores, targets, fold=None):
     """By what is left of outcomes."""
     proba = expit(scores)

@@ -199,6 +199,30 @@ def test_predictions_that_are_all_alike(method):
         assert means[inside].mean() == pytest.approx(y[inside].mean(), rel=0.05)
 
 
+@every_method
+@pytest.mark.parametrize("law", ["poisson", "gamma"])
+@pytest.mark.parametrize("unit", [1e-4, 1e3])
+def test_predictions_in_another_unit(method, law, unit):
+    """Most of what all rows have in common is not shrunk away."""
+    X, truth, y = make_rows(law)
+    found = correct(method, **set_law(law)).fit(X.assign(mean=unit * X["mean"]), y)
+    repaired = found.predict(X.assign(mean=unit * X["mean"]))
+    assert repaired.mean() == pytest.approx(y.mean(), rel=0.05)
+    before, after = (find_deviance(law, truth, means) for means in (X["mean"], repaired))
+    assert after < before
+
+
+@pytest.mark.parametrize("law", ["poisson", "amounts", "gamma"])
+@pytest.mark.parametrize("far", [1e-30, 1e30])
+def test_one_prediction_that_is_far_off(law, far):
+    """Such as of a model that extrapolates at the log link: whatever is learned, it is finite."""
+    X, _, y = make_rows(law, n=400)
+    X.loc[0, "mean"] = far
+    found = correct(**set_law(law)).fit(X, y)
+    assert np.isfinite(found.predict(X)).all()
+    assert 0 <= found.recalibrator_.factor_ <= 1
+
+
 def test_targets_that_are_all_0():
     X, _, y = make_rows("poisson", 200)
     with pytest.warns(UserWarning, match="All of y is 0, of which the log link learns nothing"):

@@ -94,13 +94,14 @@ class MeanLoss(NamedTuple):
     def fit_constant(self, mass):
         """The best correction that is the same in all rows, with half an event more as predicted.
 
-        So it is a number where all targets are 0.
+        So it is a number where all targets are 0. Where targets are larger than predictions it is
+        the share of an event that these have for one of those.
         """
         if self.power == 0:
             return float(mass @ (self.targets - self.offset) / mass.sum())
-        prior = _PRIOR * self.dispersion
         found = mass @ (self.targets * np.exp((1 - self.power) * self.offset))
         expected = mass @ np.exp((2 - self.power) * self.offset)
+        prior = _PRIOR * self.dispersion * expected / max(expected, found)
         return float(np.log((found + prior) / (expected + prior)))
 
     def measure_dispersion(self, corrections, mass, n_determined=0.0):

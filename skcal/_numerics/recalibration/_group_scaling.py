@@ -223,7 +223,9 @@ def score_interactions(residuals, weights):
     share = inverse @ second
     mean = total - np.trace(share, axis1=1, axis2=2)
     square = (weights**2).sum(axis=(1, 2)) - 2 * (inverse * third).sum(axis=(1, 2))
-    square += np.trace(share @ share, axis1=1, axis2=2) + total / 2
+    square += np.trace(share @ share, axis1=1, axis2=2)
+    # Rounding may hide it where few rows have nearly all weight: tr V^2 >= (tr V)^2 / n.
+    square = np.maximum(square, mean**2 / weights[0].size) + total / 2
     told = mean > 1e3 * least
     mean, square = np.where(told, mean, 1.0), np.where(told, square, 1.0)
     # A chi-squared variable of these moments, by the approximation of Wilson and Hilferty.
@@ -317,7 +319,7 @@ class _Problem:
             penalties = np.full(len(families), _FIRST)
         for _ in range(_MOST_STEPS):
             spread = self._penalise(penalties)
-            factor, is_lower = cho_factor(curvature + np.diag(spread))
+            factor, is_lower = _factorise(curvature + np.diag(spread))
             coefficients = cho_solve((factor, is_lower), pull)
             variance = np.diag(dpotri(factor, is_lower)[0])
             determined = 1 - spread * variance
@@ -333,3 +335,14 @@ class _Problem:
     def _penalise(self, penalties):
         common = 4 * self.loss.find_information(self.mass) * _COMMON_PENALTY
         return self.design.penalise(penalties, common)
+
+
+def _factorise(matrix):
+    """`cho_factor` of a positive definite matrix, which rounding may have made indefinite."""
+    damping = 1e-15
+    while True:
+        try:
+            return cho_factor(matrix)
+        except np.linalg.LinAlgError:
+            matrix = matrix + np.diag(damping * matrix.diagonal())
+            damping *= 10
