@@ -315,3 +315,32 @@ def test_scorers_of_scikit_survival_take_repaired_models(sksurv):
         for one in (model, RecalibratedSurvivalCV(model, recalibrator=recalibrator))
     )
     assert repaired == pytest.approx(plain, abs=1e-6)  # with such a prior nothing changes
+
+
+# scikit-survival 0.28, tests/test_metrics.py, test_brier_nottingham: values of R's package pec.
+NOTTINGHAM = {
+    365: 0.0762922458520448,
+    730: 0.182536421174199,
+    1095: 0.220017747254941,
+    1460: 0.234133800146671,
+    1825: 0.233822955042198,
+}
+
+
+@pytest.mark.parametrize("horizon", NOTTINGHAM)
+def test_brier_scores_of_the_nottingham_index(sksurv, horizon):
+    """Risks are Kaplan-Meier estimates of three groups, each the mean of its pseudo-values.
+
+    They weigh by the probability not to be censored at a time, we by that not to be so before it.
+    """
+    datasets = pytest.importorskip("sksurv.datasets")
+    X, y = datasets.load_gbsg2()
+    index = X["tsize"] / 50 + 1 + X["tgrade"].map({"I": 1, "II": 2, "III": 3}).astype(int)
+    group = np.digitize(index, [3.4, np.nextafter(5.4, 6)])
+    numbers = pseudo_values(y["cens"], y["time"], horizon=horizon, strata=group)
+    risk = (np.bincount(group, numbers) / np.bincount(group))[group]
+    event, time = y["cens"] & (y["time"] <= horizon), y["time"]
+    places = np.nextafter(np.minimum(time, horizon), np.inf)
+    weights = (event | (time > horizon)) / find_followed(y["cens"], time, places)
+    found = brier_score_loss(event, risk, sample_weight=weights) * np.mean(weights)
+    assert found == pytest.approx(NOTTINGHAM[horizon], rel=1e-6)
