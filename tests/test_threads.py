@@ -23,7 +23,7 @@ import pytest
 import sklearn
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
@@ -42,6 +42,7 @@ from skcal.recalibration import (
 )
 from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary, GroupedSummary
+from skcal.survival import RecalibratedSurvivalCV
 from tests.public_objects import list_functions_and_classes
 from tests.recalibration.family import CLASSES, ONE_VS_REST, make, make_scores
 
@@ -266,6 +267,17 @@ def test_one_fitted_estimator_in_threads(name):
     assert {key: id(value) for key, value in vars(fitted).items()} == before
 
 
+class Exponential(BaseEstimator):
+    """A survival model with rates that are proportional to exp of the first feature."""
+
+    def fit(self, X, y):
+        self.rate_ = y[:, 0].sum() / (y[:, 1] * np.exp(X[:, 0])).sum()
+        return self
+
+    def predict_survival_function(self, X):
+        return [lambda t, rate=rate: np.exp(-rate * t) for rate in self.rate_ * np.exp(X[:, 0])]
+
+
 def list_jobs():
     """For each public object that takes n_jobs, calls of it."""
     (y, proba, _), _, (labels, triple, _), _ = make_rows(400)
@@ -346,13 +358,20 @@ def list_jobs():
         "RecalibratedRegressorCV": [
             lambda **options: RecalibratedRegressorCV(**options).fit(X, target).predict_interval(X)
         ],
+        "RecalibratedSurvivalCV": [
+            lambda **options: (
+                RecalibratedSurvivalCV(Exponential(), times=[1, 2], **options)
+                .fit(X, np.column_stack([target, np.arange(200) % 7 / 2]))
+                .predict(X)
+            )
+        ],
     }
 
 
 JOBS = list_jobs()
 USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifierCV"
 USE_PROCESSES += "AutoRecalibration", "MulticalibratedClassifierCV", "RecalibratedRegressorCV"
-USE_PROCESSES += ("MulticalibratedRegressorCV",)
+USE_PROCESSES += "MulticalibratedRegressorCV", "RecalibratedSurvivalCV"
 USE_PROCESSES += tuple(R.__name__ for R in ONE_VS_REST)
 
 

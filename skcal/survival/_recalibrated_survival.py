@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
 
@@ -27,7 +28,7 @@ from skcal._input._censored_times import read_horizons, read_outcomes, read_time
 from skcal._input._validation import check_integer, check_sample_weight, check_unit_range
 from skcal._numerics.survival._censoring import spread_times
 from skcal._tools._arrays import refuse_other_libraries
-from skcal._tools._progress import CallbackSupport, as_task
+from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal.survival._risk_recalibration import RiskRecalibration
 
@@ -57,6 +58,9 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         random, but always alike, with equal shares of events. Not used with a `FrozenEstimator`.
     n_jobs : int, default=None
         Number of folds fitted in parallel, as in joblib.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -119,12 +123,14 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         recalibrator: RiskRecalibration | None = None,
         cv: Any = None,
         n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
     ) -> None:
         self.estimator = estimator
         self.times = times
         self.recalibrator = recalibrator
         self.cv = cv
         self.n_jobs = n_jobs
+        self.progress = progress
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -171,6 +177,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         """
         with restored_on_error(self):
             self._check_estimator()
+            show = read_progress(self.progress)
             X, outcomes = check_outcome_rows(self, X, y)
             is_event, time = read_times(*read_outcomes(outcomes))
             weights = check_sample_weight(sample_weight, len(time))
@@ -185,7 +192,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
                 check_partition(splits, len(time))
                 parts = Parallel(n_jobs=self.n_jobs)(
                     delayed(_predict_fold)(self.estimator, X, outcomes, *split, fit_params, times)
-                    for split in splits
+                    for split in show(splits)
                 )
                 risks = np.empty((len(time), len(times)))
                 risks[np.concatenate([test for _, test in splits])] = np.concatenate(parts)
