@@ -59,7 +59,7 @@ class GroupMeanCorrection(LinkedMeanRecalibrator):
         level = mass @ targets / mass.sum()
         if power:
             if level == 0:
-                warn("All of y is 0, of which the log link learns nothing: means stay unchanged.")
+                warn("All of y is 0, so that the log link learns nothing: means stay unchanged.")
                 return
             self._centre, self._unit = float(np.log(level)), 1.0
             targets = targets / level

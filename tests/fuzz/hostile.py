@@ -49,6 +49,7 @@ DOCUMENTED = (
     "The accuracy on the fitted rows is",
     "clusters holds . clusters",
     "The classifier abstains from all rows",
+    "All of y is 0, so that the log link",
     "Up to .*, each row that is left stands for",
 )
 # For calls that take long: half as many as the profile makes.

@@ -225,7 +225,7 @@ def test_one_prediction_that_is_far_off(law, far):
 
 def test_targets_that_are_all_0():
     X, _, y = make_rows("poisson", 200)
-    with pytest.warns(UserWarning, match="All of y is 0, of which the log link learns nothing"):
+    with pytest.warns(UserWarning, match="All of y is 0, so that the log link learns nothing"):
         model = correct().fit(X, 0 * y)
     np.testing.assert_array_equal(model.predict(X), X["mean"])
     assert model.recalibrator_.to_frame().empty
