@@ -90,7 +90,7 @@ def read_causes(event, time, cause, censored):
     return is_event, is_kind, time
 
 
-# A row stands for too many if it does for more than so many, and for a larger share of all.
+# A row stands for too many if it stands for more rows than this, and for a larger share of all.
 _LARGEST_STAND, _LARGEST_SHARE = 2.0, 0.1
 # What single precision may change of a mean.
 _ROUNDING = 1e-6

@@ -20,7 +20,7 @@ from skcal.inference._test_result import TestResult
 
 # Which of rise and fall an alternative is about.
 _SIDES = {"two-sided": [0, 1], "greater": [0], "less": [1]}
-# Beyond so many independent rows, blocks of neighbours have signs.
+# Beyond this number of independent rows, blocks of neighbours have signs.
 _MANY = 1 << 12
 _N_BLOCKS = 1 << 11
 

@@ -140,3 +140,13 @@ def kolmogorov_smirnov_pvalue(statistic):
 def kuiper_pvalue(statistic):
     """Asymptotic p-value of the range of the cumulative residuals over `cumulative_error`."""
     return clip_pvalue(exceed_range(statistic))
+
+
+def correct_pvalues(pvalues):
+    """p-values that hold at once, by the procedure of S. Holm (1979)."""
+    pvalues = np.array(pvalues)
+    order = np.argsort(pvalues, kind="stable")
+    corrected = np.empty(len(pvalues))
+    raised = pvalues[order] * np.arange(len(pvalues), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(raised), 1.0)
+    return corrected

@@ -105,7 +105,7 @@ class MeanLoss(NamedTuple):
         return float(np.log((found + prior) / (expected + prior)))
 
     def measure_dispersion(self, corrections, mass, n_determined=0.0):
-        """The loss with the dispersion about corrections that determine so many numbers."""
+        """The loss with the dispersion about corrections with this many parameters."""
         means = to_means(self.offset + corrections, self.power)
         with np.errstate(all="ignore"):
             squares = (self.targets - means) ** 2 / means**self.power

@@ -15,7 +15,7 @@ _LAST_DECREMENT = 1e-17
 _TOO_FAR = 1e-20
 # A row has at least this share of the mass: curvature grows with the inverse of it.
 _LEAST_MASS = 1e-200
-# A part of the rows, of at least so many, refutes members for all rows by so many standard errors.
+# A part with this many rows refutes members for all rows by this many standard errors.
 _FEWEST_ROWS, _SURE = 1000, 6.0
 
 

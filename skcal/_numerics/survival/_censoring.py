@@ -126,7 +126,7 @@ def split_hazard(event, survival, n_bins):
 
 
 def spread_times(event, time, n_times):
-    """Up to so many times of events, evenly spread among these while 5 % of rows are followed."""
+    """Times of events, at most `n_times`, evenly spread while 5 % of rows are followed."""
     latest = np.quantile(time, 0.95, method="lower")
     candidates = time[event & (time > 0) & (time <= latest)]
     if len(candidates) == 0:

@@ -21,6 +21,18 @@ def bound_horizon(actual, expected, counts, confidence_level, telling=None):
     return tuple(min(end, 1.0) for end in risk), ratio, pvalue
 
 
+def bound_error(error, observed, expected):
+    """Ends of the SmoothECE where outcomes do not vary, from those of the observed risk.
+
+    It lies between the difference of the mean risks and their sum; where all rows have the event,
+    the sum of the probabilities not to have it.
+    """
+    estimate, low, high = observed
+    least = max(0.0, expected - high, low - expected)
+    most = expected + high if estimate < 0.5 else 2 - expected - low
+    return min(least, error), min(max(most, error), 1.0)
+
+
 def bound_alike(risks, confidence_level, is_certain):
     """Ends of the risk, and of the ratio of observed to expected events, and the p-value.
 
