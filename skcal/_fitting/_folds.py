@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, get_tags, indexable
-from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
@@ -181,6 +181,18 @@ def route_metadata(owner, caller, params):
     if "sample_weight" in params:  # folds take slices of it, which a list has not
         params["sample_weight"] = np.asarray(params["sample_weight"])
     return Routed(params, {}, {})
+
+
+def make_router(owner, estimator):
+    """Where arguments of the owner's `fit` go: to itself, the estimator and the splitter `cv`."""
+    fitting = MethodMapping().add(caller="fit", callee="fit")
+    splitting = MethodMapping().add(caller="fit", callee="split")
+    return (
+        MetadataRouter(owner=owner)
+        .add_self_request(owner)  # sample_weight, for the recalibrator
+        .add(estimator=estimator, method_mapping=fitting)
+        .add(splitter=owner.cv, method_mapping=splitting)
+    )
 
 
 def route_weights(owner, estimator, sample_weight, params):

@@ -12,7 +12,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._fitting._folds import (
@@ -22,6 +22,7 @@ from skcal._fitting._folds import (
     cross_fit,
     get_classifier,
     inherit_tags,
+    make_router,
     make_splits,
     restored_on_error,
     route_weights,
@@ -185,14 +186,7 @@ class BaseRecalibratedClassifier(
         MetadataRouter
             The router.
         """
-        fitting = MethodMapping().add(caller="fit", callee="fit")
-        splitting = MethodMapping().add(caller="fit", callee="split")
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)  # sample_weight, for the recalibrator
-            .add(estimator=get_classifier(self.estimator), method_mapping=fitting)
-            .add(splitter=self.cv, method_mapping=splitting)
-        )
+        return make_router(self, get_classifier(self.estimator))
 
     @property
     def n_features_in_(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._fitting._folds import (
@@ -21,6 +21,7 @@ from skcal._fitting._folds import (
     fit_rows,
     get_regressor,
     inherit_tags,
+    make_router,
     make_splits,
     restored_on_error,
     route_weights,
@@ -124,14 +125,7 @@ class BaseRecalibratedRegressor(
         MetadataRouter
             The router.
         """
-        fitting = MethodMapping().add(caller="fit", callee="fit")
-        splitting = MethodMapping().add(caller="fit", callee="split")
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)  # sample_weight, for the recalibrator
-            .add(estimator=get_regressor(self.estimator), method_mapping=fitting)
-            .add(splitter=self.cv, method_mapping=splitting)
-        )
+        return make_router(self, get_regressor(self.estimator))
 
     @property
     def n_features_in_(self) -> int:

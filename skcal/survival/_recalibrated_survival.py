@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +20,7 @@ from skcal._fitting._folds import (
     check_partition,
     fit_rows,
     inherit_tags,
+    make_router,
     make_splits,
     restored_on_error,
     route_weights,
@@ -246,14 +247,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         MetadataRouter
             The router.
         """
-        fitting = MethodMapping().add(caller="fit", callee="fit")
-        splitting = MethodMapping().add(caller="fit", callee="split")
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)  # sample_weight, for the recalibrator
-            .add(estimator=self.estimator, method_mapping=fitting)
-            .add(splitter=self.cv, method_mapping=splitting)
-        )
+        return make_router(self, self.estimator)
 
     @property
     def n_features_in_(self) -> int:
