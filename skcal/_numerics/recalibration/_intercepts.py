@@ -11,6 +11,8 @@ from skcal._numerics.recalibration._scores import normalize_rows
 # The last step promises twice this gain, or less, in the mean log likelihood of the rarest class.
 # Steps are Newton's: what is left after it is far below what the rows tell.
 _LAST_DECREMENT = 1e-12
+# Sums of probabilities below this have lost digits.
+_UNDERFLOW = 1e-290
 # Intercepts that a test at this level does not ask for are 0.
 _LEVEL = 0.1
 
@@ -69,7 +71,23 @@ def add_intercepts(proba, intercepts):
     """Probabilities in proportion to p_k exp(b_k)."""
     if not intercepts.any():
         return proba
-    return normalize_rows(proba * np.exp(intercepts - intercepts.max()))
+    return normalize_rows(proba * _find_odds(proba, intercepts)[0])
+
+
+def _find_odds(proba, intercepts):
+    """Factors exp(b - top), the sums of p exp(b - top), and top.
+
+    That is the largest intercept, or of each row that of its possible classes, where a sum would
+    vanish.
+    """
+    top = intercepts.max()
+    odds = np.exp(intercepts - top)
+    total = proba @ odds
+    if (total >= _UNDERFLOW).all():
+        return odds, total, top
+    top = np.where(proba > 0, intercepts, -np.inf).max(axis=1)
+    odds = np.exp(np.minimum(intercepts - top[:, None], 0.0))
+    return odds, (proba * odds).sum(axis=1), top
 
 
 class _Problem:
@@ -89,16 +107,14 @@ class _Problem:
     def evaluate(self, values):
         intercepts = np.zeros(self.proba.shape[1])
         intercepts[self.free] = values
-        largest = intercepts.max()
-        odds = np.exp(intercepts - largest)
-        total = self.proba @ odds
-        value = largest + self.mass @ np.log(total) - self.shares @ intercepts
-        means = odds * ((self.mass / total) @ self.proba)
+        odds, total, top = _find_odds(self.proba, intercepts)
+        value = self.mass @ (top + np.log(total)) - self.shares @ intercepts
+        means = (self.mass / total) @ (self.proba * odds)
         gradient = (means - self.shares)[self.free]
 
         def step(free):
             own = self.free[free]
-            part = self.proba[:, own] * odds[own]
+            part = self.proba[:, own] * odds[..., own]
             part *= (np.sqrt(self.mass) / total)[:, None]
             hessian = np.diag(means[own] + DAMPING) - part.T @ part  # NumPy computes one half
             return solve_newton_step(hessian, gradient[free])
