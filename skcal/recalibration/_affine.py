@@ -112,9 +112,16 @@ class StructuredRecalibrator(AffineRecalibrator):
         """Penalty off the diagonal, in units of n_classes / n_samples; NaN holds it at 0."""
 
     def _check_options(self):
-        for name in self.get_params():
-            if name.endswith("_penalty"):
-                check_number(name, getattr(self, name), 0)
+        for name in self._list_penalties():
+            check_number(name, getattr(self, name), 0)
+
+    @property
+    def _learns_from_absence(self):
+        """Whether penalties hold what would make the probability of a class without rows 0."""
+        return all(getattr(self, name) > 0 for name in self._list_penalties())
+
+    def _list_penalties(self):
+        return [name for name in self.get_params() if name.endswith("_penalty")]
 
     def _fit(self, scores, codes, sample_weight):
         logits = self._to_logits(scores)

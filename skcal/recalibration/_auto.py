@@ -28,6 +28,7 @@ from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._beta import BetaCalibration
+from skcal.recalibration._class_scores import MOST_BY_CHANCE, count_expected, restrict_scores
 from skcal.recalibration._names import choose_recalibrator, is_random, name_recalibrator
 from skcal.recalibration._spline import SplineRecalibration
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
@@ -92,8 +93,8 @@ class AutoRecalibration(BaseRecalibrator):
     weights_ : ndarray of shape (n_recalibrators + 1,)
         Weights of the mixture in the order of `names_`; they sum to 1.
     intercepts_ : ndarray of shape (n_classes,)
-        Added to the logarithms of the mixed probabilities of the classes that have rows, which are
-        then normalised. Their mean is 0.
+        Added to the logarithms of the mixed probabilities, which are then normalised. Their mean
+        is 0; a class without rows has 0.
     log_losses_ : ndarray of shape (n_recalibrators + 1,)
         Mean log loss on the rows that a map was not fitted on, of the scores first; those of the
         first fold where it refutes the map (see Notes). NaN for recalibrators that could not be
@@ -156,11 +157,15 @@ class AutoRecalibration(BaseRecalibrator):
     :math:`\chi^2` distribution with as many degrees of freedom as there are classes but one, times
     ``prior_rows / 5``. So they are 0 where a test of calibration in the large does not ask for
     them, and no such test at the level of 5 % rejects what they leave. A monotone mixture for three
-    or more classes has none, because they change the order of the classes.
+    or more classes has none, because they change the order of the classes. Nor has any,
+    if the mixture expects more than ten rows of all classes without rows together: most classes
+    then have few rows, and those that happened to get one look more frequent than they are.
 
-    Where y misses a class of `classes`, the mixture is that of the others, as if one of them had to
-    come true; the probability of the class stays unchanged, and the others share the rest. With
-    `monotone`, what is learned of the others is applied to it. `fit` warns.
+    A class of `classes` that y misses is learned of like any other if the scores promise at most
+    ten rows of it. If they promise more, the rows were not drawn from all classes: the mixture is
+    then that of the others, as if one of them had to come true; the probability of the class stays
+    unchanged, the others share the rest, and `fit` warns. With `monotone`, what is learned of the
+    others is applied to it.
 
     Copies of a row are in one fold, so that k copies are like one row of weight k. Different rows
     with equal scores, such as those in a leaf of a tree, are assigned to folds one by one. Which of
@@ -202,6 +207,7 @@ class AutoRecalibration(BaseRecalibrator):
     gain_: float
     recalibrators_: list[BaseRecalibrator]
     _learns_classes_apart = False
+    _learns_from_absence = True
     _maps_rows_apart = False
 
     def __init__(
@@ -360,9 +366,9 @@ class AutoRecalibration(BaseRecalibrator):
             members["structured_vector"] = StructuredVectorScaling()
         return members | {"spline": SplineRecalibration()}
 
-    def _fit_present(self, scores, codes, sample_weight, resolution):
-        if codes.min() < codes.max():
-            return super()._fit_present(scores, codes, sample_weight, resolution)
+    def _fit_present(self, scores, codes, sample_weight, resolution, seen):
+        if len(seen) > 1:
+            return super()._fit_present(scores, codes, sample_weight, resolution, seen)
         vars(self).pop("_seen", None)
         return self._fit(scores, codes, sample_weight)  # which warns
 
@@ -419,10 +425,18 @@ class AutoRecalibration(BaseRecalibrator):
         return add_intercepts(mixed[split], intercepts)
 
     def _fit_intercepts(self, proba, codes, weights):
-        n_classes = proba.shape[1]
-        if (self.monotone and n_classes > 2) or len(np.unique(codes)) < n_classes:
-            return np.zeros(n_classes)
-        return fit_intercepts(proba, codes, weights).shrink(self.prior_rows / _DEFAULT_COUNT)
+        n_classes, seen = proba.shape[1], np.unique(codes)
+        intercepts = np.zeros(n_classes)
+        if (self.monotone and n_classes > 2) or len(seen) == 1:
+            return intercepts
+        if len(seen) < n_classes:
+            expected = count_expected(proba, weights, "proba")
+            if np.delete(expected, seen).sum() > MOST_BY_CHANCE:
+                return intercepts
+            proba, codes = restrict_scores(proba, seen, "proba"), np.searchsorted(seen, codes)
+        fitted = fit_intercepts(proba, codes, weights)
+        intercepts[seen] = fitted.shrink(self.prior_rows / _DEFAULT_COUNT)
+        return intercepts
 
     def _recalibrate(self, scores):
         return add_intercepts(self._mix(scores), self.intercepts_)

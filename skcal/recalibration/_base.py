@@ -46,9 +46,11 @@ from skcal._tools._progress import CallbackSupport, as_task
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
 from skcal.recalibration._class_scores import (
+    MOST_BY_CHANCE,
     arrange_scores,
     check_scores,
     clip_half,
+    count_expected,
     find_depth,
     find_float_type,
     keep_impossible,
@@ -101,8 +103,10 @@ class BaseRecalibrator(
     if one of them had to come true; `classes_` are then those, too. The probabilities of the other
     classes stay unchanged, and the classes in y share the rest. ``_if_unseen`` may be other than
     "keep": "share" for a map of all classes, whose ``_recalibrate`` sees all columns, and "apply"
-    where ``_fit`` does so, too. If y holds a single class, scores stay unchanged, unless "own" says
-    that the subclass handles all of this itself.
+    where ``_fit`` does so, too. ``_learns_from_absence = True`` says that ``_fit`` learns also from
+    classes that have no row by chance: the scores promise some rows of each, and at most ten. If y
+    holds a single class, scores stay unchanged, unless "own" says that the subclass handles all of
+    this itself.
 
     Weights count rows. Where their sum is less than their effective number of rows,
     :math:`n = (\sum w)^2 / \sum w^2`, as that of shares is, ``_fit`` gets them scaled to the sum n.
@@ -152,6 +156,7 @@ class BaseRecalibrator(
     _is_on_device = False
     _reads_blocks = False
     _learns_classes_apart = True
+    _learns_from_absence = False
     _is_monotone = False
     _is_for_other_rows = False
     _if_unseen: Literal["keep", "share", "apply", "own"] = "keep"
@@ -360,18 +365,28 @@ class BaseRecalibrator(
             scores = scores.take_rows(present) if self._in_blocks() else scores[present]
             codes = codes[present]
             sample_weight = count_as_rows(as_float64(sample_weight[present]))
+        known = self._find_known(scores, codes, sample_weight)
         if self.input == "logits":
-            self._depth = self._learn_depth(scores, codes, sample_weight, xp)
+            self._depth = self._learn_depth(scores, codes, sample_weight, known, xp)
             floor = scores.floor if self._in_blocks() else partial(floor_logits, scores, xp=xp)
             scores = floor(self._depth)
         else:
             scores = level_columns(scores, xp)
         # Of one column the other one is computed exactly.
         kind = X.dtype if X.shape[1] > 1 else xp.float64
-        self._fit_present(scores, codes, sample_weight, float(xp.finfo(kind).eps))
+        self._fit_present(scores, codes, sample_weight, float(xp.finfo(kind).eps), known)
 
-    def _learn_depth(self, logits, codes, sample_weight, xp):
-        seen = find_distinct(codes)
+    def _find_known(self, scores, codes, sample_weight):
+        """Places of the classes among which `_fit` learns: those of the rows, and maybe others."""
+        seen, n_classes = find_distinct(codes), len(self.classes_)
+        if not self._learns_from_absence or not 1 < len(seen) < n_classes:
+            return seen
+        expected = count_expected(scores, sample_weight, self.input)
+        is_known = (expected > 0) & (expected <= MOST_BY_CHANCE)
+        is_known[seen] = True
+        return np.flatnonzero(is_known)
+
+    def _learn_depth(self, logits, codes, sample_weight, seen, xp):
         if len(seen) == 1 and self._if_unseen != "own":
             return np.inf
         depth = self._find_depth(logits, codes, sample_weight, xp)
@@ -381,9 +396,8 @@ class BaseRecalibrator(
             depth = max(depth, self._find_depth(logits, codes, sample_weight, xp, depth))
         return depth
 
-    def _fit_present(self, scores, codes, sample_weight, resolution):
+    def _fit_present(self, scores, codes, sample_weight, resolution, seen):
         """Fit with rows of positive weight, of all classes or of some."""
-        seen = find_distinct(codes)
         vars(self).pop("_seen", None)
         if len(seen) < len(self.classes_) and self._if_unseen != "own":
             self._fit_seen(scores, codes, sample_weight, seen, resolution)

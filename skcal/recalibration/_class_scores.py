@@ -13,13 +13,21 @@ from skcal._input._validation import (
     show_labels,
 )
 from skcal._numerics.recalibration._row_blocks import RowBlocks
+from skcal._numerics.recalibration._scores import find_probabilities
 from skcal._numerics.recalibration._temperature import (
     MANY_CLASSES,
     find_median,
     fit_temperature,
     pick_true,
 )
-from skcal._tools._arrays import find_span, is_numpy, list_slices, move_to, namespace
+from skcal._tools._arrays import (
+    find_span,
+    is_numpy,
+    list_slices,
+    move_to,
+    namespace,
+    to_numpy,
+)
 
 # Probabilities may leave [0, 1] by this much, also in float64, and are clipped to it: networks
 # answer in float32, and what stands around them makes float64 of it.
@@ -31,6 +39,9 @@ LARGEST_LOGIT = 1e100
 # Logits further than this many temperatures below the largest of their row are raised to there.
 # Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
 LOGIT_DEPTH = 700
+# A class without rows may lack them by chance where the scores promise no more than this: with ten
+# expected rows there is none with a probability of 5e-5.
+MOST_BY_CHANCE = 10.0
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
 _CELLS = 1 << 18
 
@@ -273,6 +284,19 @@ def find_depth(logits, codes, sample_weight, xp):
         if 2 * n_large < n_gaps:  # so that the median, which takes longer, is below
             unit = find_median(gaps[gaps > 0], xp)
     return LOGIT_DEPTH * max(temperature, unit)
+
+
+def count_expected(scores, sample_weight, kind):
+    """Rows of each class that scores promise, as a NumPy array."""
+    is_blocks = isinstance(scores, RowBlocks)
+    total = 0.0
+    for rows in scores.list_slices() if is_blocks else [slice(None)]:
+        part = scores[rows]
+        proba = part if kind == "proba" else find_probabilities(part)
+        if sample_weight is not None:
+            proba = proba * sample_weight[rows, None]
+        total = total + namespace(proba).sum(proba, axis=0)
+    return to_numpy(total)
 
 
 def restrict_scores(scores, seen, kind):

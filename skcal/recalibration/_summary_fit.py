@@ -132,7 +132,8 @@ class SummaryFitMixin:
             sample = samples[-1]
             codes = sample.outcomes.astype(np.intp)
             scores = self._make_scores(sample.predictions)
-            self._fit_present(scores, codes, sample.weights, SMALLEST_PROBABILITY)
+            seen = np.unique(codes)
+            self._fit_present(scores, codes, sample.weights, SMALLEST_PROBABILITY, seen)
             return
         for label, sample in zip(self.classes_, samples, strict=True):
             if not sample.outcomes.any():

@@ -1,10 +1,11 @@
-"""Classes that the model knows, and the rows lack: nothing is learned of them."""
+"""Classes that the model knows and the rows lack, by chance or because none could be there."""
 
 import json
 import pickle
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax, softmax
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
@@ -13,6 +14,8 @@ from skcal.recalibration import (
     BaseRecalibrator,
     MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
+    StructuredMatrixScaling,
+    StructuredVectorScaling,
     TemperatureScaling,
     VennAbers,
     get_recalibrator_names,
@@ -193,3 +196,82 @@ def test_intervals_of_classes_without_rows(seen):
         np.testing.assert_allclose(interval[:, kept, end], X[:, kept], atol=1e-12)
     assert (interval[..., 0] <= proba + 1e-12).all()
     assert (proba <= interval[..., 1] + 1e-12).all()
+
+
+def make_vocabulary(n_rows, n_classes, seed=0):
+    """Logits whose classes are as frequent as words, those of a right model, and labels."""
+    rng = np.random.default_rng(seed)
+    logits = 1.5 * rng.standard_normal((n_rows, n_classes)) - np.log(np.arange(n_classes) + 3.0)
+    return logits, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+
+
+def take_loss(logits, y):
+    return -np.mean(log_softmax(logits, axis=1)[np.arange(len(y)), y])
+
+
+@pytest.mark.parametrize("kind", ["logits", "float16", "proba"])
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 400)])
+def test_words_that_do_not_occur_still_compete(kind, weights):
+    """At the best temperature the mean logit of what came true is the one that is expected."""
+    logits, y = make_vocabulary(400, 600)
+    assert len(np.unique(y)) < 250
+    X = softmax(2 * logits, axis=1) if kind == "proba" else 2 * logits
+    if kind == "float16":
+        X = X.astype(np.float16)
+    fitted = TemperatureScaling(
+        input="proba" if kind == "proba" else "logits", classes="columns"
+    ).fit(X, y, weights)
+    z = 2 * logits if kind == "proba" else X.astype(np.float64)
+    expected = (softmax(z / fitted.temperature_, axis=1) * z).sum(axis=1)
+    found = z[np.arange(400), y]
+    assert np.average(found, weights=weights) == pytest.approx(
+        np.average(expected, weights=weights), abs=1e-8
+    )
+    assert fitted.temperature_ == pytest.approx(2, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "R", [AutoRecalibration, TemperatureScaling, StructuredVectorScaling, StructuredMatrixScaling]
+)
+def test_a_right_model_of_more_classes_than_rows_stays_right(R):
+    """And one that is twice too sure is repaired, as likelihoods are those of all classes."""
+    logits, y = make_vocabulary(2100, 120)
+    train, test = slice(0, 100), slice(100, None)
+    right = take_loss(logits[test], y[test])
+    for factor, bound in ((1, 0.01), (2, 0.02)):
+        fitted = R(input="logits", classes="columns").fit(factor * logits[train], y[train])
+        found = np.log(fitted.predict_proba(factor * logits[test]))
+        assert take_loss(found, y[test]) < right * (1 + bound)
+
+
+@pytest.mark.parametrize("weight", [0.9, 1.1])
+def test_ten_expected_rows_are_the_limit(weight):
+    """Of a class with .2 in each of 50 rows; its share falls, or it stays as it is."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=50)
+    X = np.full((50, 3), 0.2)
+    X[np.arange(50), y] = 0.6
+    fitted = StructuredVectorScaling(classes=[0, 1, 2])
+    if weight > 1:
+        with pytest.warns(UserWarning, match="No row is of a class"):
+            fitted.fit(X, y, np.full(50, weight))
+        np.testing.assert_allclose(fitted.predict_proba(X)[:, 2], 0.2, **CLOSE)
+    else:
+        fitted.fit(X, y, np.tile([1, 2 * weight - 1], 25))
+        assert (fitted.predict_proba(X)[:, 2] < 0.2).all()
+
+
+@pytest.mark.parametrize("R", [StructuredVectorScaling, StructuredMatrixScaling])
+def test_without_penalty_nothing_is_learned_from_absence(R):
+    """It would be that the class never comes true."""
+    logits, y = make_vocabulary(60, 6)
+    y = np.where(y == 5, 0, y)
+    for fitted in (R(intercept_penalty=0, input="logits", classes="columns"), R(classes="columns")):
+        X = logits if fitted.input == "logits" else softmax(logits, axis=1)
+        if fitted.input == "proba":  # the scores rule the class out in all rows
+            X[:, 5] = 0
+            X /= X.sum(axis=1, keepdims=True)
+        with pytest.warns(UserWarning, match="its probability stays unchanged"):
+            fitted.fit(X, y)
+        proba = softmax(logits, axis=1) if fitted.input == "logits" else X
+        np.testing.assert_allclose(fitted.predict_proba(X)[:, 5], proba[:, 5], **CLOSE)

@@ -50,9 +50,8 @@ def test_masks_of_every_row(kind):
     is_out[np.arange(300), y] = False
     X = np.where(is_out, -np.inf, X).astype(kind)
     y[:1] = y[1]
-    X[0, y[1]] = 0
-    with pytest.warns(UserWarning, match="No row is of a class"):
-        fitted = fit(X, y)
+    X[0, y[1]] = 0  # so that a class has no row
+    fitted = fit(X, y)
     found = fitted.predict_proba(X)
     assert found.dtype == (np.float32 if kind == np.float32 else np.float64)
     expected = softmax(X.astype(np.float64) / fitted.temperature_, axis=1)
