@@ -41,6 +41,7 @@ def d_calibration(
     survival: ArrayLike,
     *,
     survival_before: ArrayLike | None = None,
+    survival_entry: ArrayLike | None = None,
     n_bins: int | Literal["cube_root"] = 10,
     randomized: bool = False,
     random_state: RandomState = None,
@@ -58,6 +59,10 @@ def d_calibration(
         Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
         below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
         time is continuous, so that both are the same.
+    survival_entry : array-like of shape (n_samples,), default=None
+        For rows that came under observation late: the predicted probability, above 0, to survive up
+        to then, not below `survival` and `survival_before`. None says that all rows are observed
+        from time 0 on.
     n_bins : int or "cube_root", default=10
         Number of equal bins; "cube_root" takes that of the number of rows, rounded up.
     randomized : bool, default=False
@@ -108,6 +113,9 @@ def d_calibration(
     At equal times events come before censoring: `survival` of a censored row is that to survive its
     time.
 
+    Of a row that was first observed at v > 0 one knows that it survived v: the probability
+    :math:`S(t) / S(v)` takes the place of :math:`S(t)`, see :ref:`delayed-entry`.
+
     References
     ----------
     .. [1] H. Haider, B. Hoehn, S. Davis, R. Greiner (2020). Effective ways to build and evaluate
@@ -139,7 +147,8 @@ def d_calibration(
     n_bins = check_n_bins(n_bins)
     check_flag("randomized", randomized)
     rng = check_rng(random_state)
-    is_event, low, high = read_survival(event, survival, survival_before)
+    is_event, low, high, entry = read_survival(event, survival, survival_before, survival_entry)
+    low, high = low / entry, high / entry
     low, high = np.where(is_event, low, 0.0), np.where(is_event, high, low)
     if randomized:
         low = high = low + (high - low) * rng.random(len(low))
@@ -150,26 +159,40 @@ def d_calibration(
     return DCalibration(statistic, chi_squared_pvalue(statistic, number - 1), counts / n_rows)
 
 
-def read_survival(event, survival, survival_before):
-    """Events as booleans, and probabilities to survive a time and up to just before."""
+def read_survival(event, survival, survival_before, survival_entry):
+    """Events as booleans, and probabilities to survive a time, up to just before, and the entry."""
     values = _read_probabilities("survival", survival)
     is_event, _ = read_times(event, np.zeros(len(values)))
+    before, entry, lower = values, np.ones(len(values)), "survival"
     if survival_before is None:
         _warn_of_ties(values[is_event])
-        return is_event, values, values
-    before = _read_probabilities("survival_before", survival_before)
-    if len(before) != len(values):
+    else:
+        before = _read_not_below("survival_before", survival_before, "survival", values)
+        lower = "survival_before"
+    if survival_entry is not None:
+        entry = _read_not_below("survival_entry", survival_entry, lower, before)
+        if not entry.all():
+            raise ValueError(
+                "survival_entry must be above 0, because rows have survived up to their entry; got "
+                f"0 at row {np.flatnonzero(entry == 0)[0]}."
+            )
+    return is_event, values, before, entry
+
+
+def _read_not_below(name, given, lower, values):
+    """Probabilities of an argument, none of them below those of another."""
+    found = _read_probabilities(name, given)
+    if len(found) != len(values):
         raise ValueError(
-            f"survival_before must hold a number for each of the {len(values)} rows of survival; "
-            f"got {len(before)}."
+            f"{name} must hold a number for each of the {len(values)} rows of survival; got "
+            f"{len(found)}."
         )
-    if (before < values).any():
-        bad = np.flatnonzero(before < values)[0]
+    if (found < values).any():
+        bad = np.flatnonzero(found < values)[0]
         raise ValueError(
-            f"survival_before must not be below survival, {values[bad]} at row {bad}; got "
-            f"{before[bad]}."
+            f"{name} must not be below {lower}, {values[bad]} at row {bad}; got {found[bad]}."
         )
-    return is_event, values, before
+    return found
 
 
 def _read_probabilities(name, given):

@@ -85,6 +85,10 @@ def pseudo_values(
     many are censored, so that functions which estimate the variance from the targets, as those of
     means do, give valid intervals and tests.
 
+    Where rows come under observation late, count their times from then on, and take risks given
+    survival up to then, see :ref:`delayed-entry`. Pseudo-values of an estimate with delayed entry
+    would not have the risk as their mean given the features.
+
     References
     ----------
     .. [1] P. K. Andersen, J. P. Klein, S. Rosthøj (2003). Generalised linear models for correlated

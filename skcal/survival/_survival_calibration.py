@@ -284,6 +284,9 @@ def survival_calibration(
     the interval of the ratio covered in 54 % of samples of 300 rows, and in 93 % with these halves
     as strata; in 97 % of 1000 rows.
 
+    Where rows come under observation late, give times since then, and risks given survival up to
+    then, see :ref:`delayed-entry`.
+
     References
     ----------
     .. [1] S. Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian

@@ -53,37 +53,38 @@ def test_at_horizon(rows, horizon, strata, **coding):
 
 SURVIVAL = followed([0.0, 5e-324, 0.1, 0.25, 0.5, 1.0], [-0.1, 1.5, np.nan, "x", None])
 BEFORE = st.sampled_from([None, None, 1.0, 1.0, 0.5, "x"])
+ENTRY = st.sampled_from([None, None, 1.0, 1.0, 0.5, 0.0, 5e-324, "x"])
 
 
-def both(rows, before):
-    """Rows, and by name the probability to survive up to just before, one for all."""
-    return rows, {"survival_before": None if before is None else [before] * len(rows[1])}
+def beside(rows, **probabilities):
+    """By name the probability to survive up to just before, or up to entry, one for all rows."""
+    return {
+        f"survival_{name}": None if one is None else [one] * len(rows[1])
+        for name, one in probabilities.items()
+    }
 
 
-@hostile(options(d_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
-def test_d_calibration(rows, before, **arguments):
-    rows, known = both(rows, before)
-    found = d_calibration(*rows, **known, **arguments)
+@hostile(options(d_calibration, random_state=0), rows=SURVIVAL, before=BEFORE, entry=ENTRY)
+def test_d_calibration(rows, before, entry, **arguments):
+    found = d_calibration(*rows, **beside(rows, before=before, entry=entry), **arguments)
     np.testing.assert_allclose(found.shares.sum(), 1)
     assert (found.shares > -1e-9).all()
     assert 0 < found.pvalue <= 1
     return found
 
 
-@hostile(options(a_calibration, random_state=0), rows=SURVIVAL, before=BEFORE)
-def test_a_calibration(rows, before, **arguments):
-    rows, known = both(rows, before)
-    found = a_calibration(*rows, **known, **arguments)
+@hostile(options(a_calibration, random_state=0), rows=SURVIVAL, before=BEFORE, entry=ENTRY)
+def test_a_calibration(rows, before, entry, **arguments):
+    found = a_calibration(*rows, **beside(rows, before=before, entry=entry), **arguments)
     assert found.observed.sum() == np.sum(rows[0])
     assert (np.diff(found.edges) >= 0).all()
     assert 0 < found.pvalue <= 1
     return found
 
 
-@hostile(rows=SURVIVAL, before=BEFORE)
-def test_martingale_test(rows, before):
-    rows, known = both(rows, before)
-    found = martingale_test(*rows, **known)
+@hostile(rows=SURVIVAL, before=BEFORE, entry=ENTRY)
+def test_martingale_test(rows, before, entry):
+    found = martingale_test(*rows, **beside(rows, before=before, entry=entry))
     assert found.expected >= 0
     assert 0 < found.pvalue <= 1
     return found

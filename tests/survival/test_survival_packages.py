@@ -13,7 +13,9 @@ from skcal.survival import (
     aj_calibration,
     at_horizon,
     d_calibration,
+    martingale_test,
     pseudo_values,
+    survival_calibration,
 )
 
 # Both warn of what newer versions of NumPy and pandas deprecate.
@@ -111,6 +113,37 @@ def test_models_of_both(lifelines, sksurv):
 
     at_own = [curve(t) for curve, t in zip(curves, week, strict=True)]
     assert d_calibration(event, at_own).pvalue > 0.05
+
+
+def test_delayed_entry_of_lifelines(lifelines):
+    """Of rows that it was fitted to, a Weibull model expects as many events as there are.
+
+    So it does with any free factor of the hazards, by the equation of their likelihood. (Not so
+    Cox's model of lifelines 0.30, whose baseline takes rows to be at risk before their entry.)
+    """
+    rng = np.random.default_rng(0)
+    x, entry = rng.normal(size=600), rng.uniform(0, 2, 600)
+    time, end = 2 * rng.weibull(1.5, 600) * np.exp(-x / 2), entry + rng.exponential(3, 600)
+    data = pd.DataFrame(
+        {"x": x, "entry": entry, "time": np.minimum(time, end), "event": time <= end}
+    )[time > entry].reset_index(drop=True)
+    model = lifelines.WeibullAFTFitter().fit(data, "time", "event", entry_col="entry")
+
+    def survive(times):
+        curves = model.predict_survival_function(data, times=times).to_numpy()
+        return curves[np.arange(len(data)), np.arange(len(data))]
+
+    start, survival = survive(data.entry), survive(data.time)
+    found = martingale_test(data.event, survival, survival_entry=start)
+    assert found.expected == pytest.approx(found.observed, rel=1e-3)
+    # Its curves from entry on, as the guide has them.
+    times, since = [0.5, 1], data.time - data.entry
+    after = model.predict_survival_function(data, times=times, conditional_after=data.entry)
+    np.testing.assert_allclose(after.loc[0.5], survive(data.entry + 0.5) / start)
+    found = survival_calibration(
+        data.event, since, survival=after.T.to_numpy(), times=times, random_state=0
+    )
+    assert found.pvalue > 0.05
 
 
 def fit_rossi(lifelines, factor):

@@ -103,23 +103,27 @@ def expect_events(event, survival, before):
     return expected, np.maximum(expected - within, 0.0)
 
 
-def split_hazard(event, survival, n_bins):
+def split_hazard(event, entry, survival, n_bins):
     """Events in bins of the survival probability, and what is expected in each, and their ends.
 
-    Rows are followed from 1 down to `survival`, through a cumulative hazard of -log(survival). Bins
-    are such that all rows together go through the same hazard in each; they are listed from 0 on.
+    Rows are followed from `entry` down to `survival`, through a cumulative hazard from -log(entry)
+    to -log(survival). Bins are such that all rows together go through the same hazard in each; they
+    are listed from 0 on.
     """
     with np.errstate(divide="ignore"):
-        hazard = -np.log(survival) + 0.0  # -log 1 is -0
-    total, levels = hazard.sum(), np.sort(hazard)
+        start, end = -np.log(entry) + 0.0, -np.log(survival) + 0.0  # -log 1 is -0
+    total = (end - start).sum()
     parts = np.arange(1, n_bins) / n_bins
     if np.isfinite(total):
-        # What all have gone through once the hazard reaches a level: those beyond are followed.
-        passed = np.cumsum(levels) + levels * np.arange(len(levels))[::-1]
-        ends = np.interp(parts * total, np.append(0.0, passed), np.append(0.0, levels))
+        levels = np.concatenate([start, end])
+        order = np.argsort(levels, kind="stable")
+        levels, followed = levels[order], np.cumsum(np.where(order < len(start), 1, -1))
+        # What all have gone through once the hazard reaches a level.
+        passed = np.append(0.0, np.cumsum(followed[:-1] * np.diff(levels)))
+        ends = np.interp(parts * total, passed, levels)
     else:
         ends = parts * total
-    place = np.searchsorted(ends, hazard[event], side="right")
+    place = np.searchsorted(ends, end[event], side="right")
     counts = np.bincount(n_bins - 1 - place, minlength=n_bins)
     edges = np.concatenate([[0.0], np.exp(-ends[::-1]), [1.0]])
     return counts, float(total / n_bins), edges
