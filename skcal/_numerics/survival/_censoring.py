@@ -115,9 +115,13 @@ def split_hazard(event, entry, survival, n_bins):
     total = (end - start).sum()
     parts = np.arange(1, n_bins) / n_bins
     if np.isfinite(total):
-        levels = np.concatenate([start, end])
-        order = np.argsort(levels, kind="stable")
-        levels, followed = levels[order], np.cumsum(np.where(order < len(start), 1, -1))
+        late = start[start > 0]
+        numbers = 1, len(late), len(end)
+        levels = np.concatenate([[0.0], late, end])
+        order = np.argsort(levels)
+        levels = levels[order]
+        # All rows are followed from 0 on, but those that enter late.
+        followed = np.cumsum(np.repeat([len(end) - len(late), 1, -1], numbers)[order])
         # What all have gone through once the hazard reaches a level.
         passed = np.append(0.0, np.cumsum(followed[:-1] * np.diff(levels)))
         ends = np.interp(parts * total, passed, levels)
