@@ -16,14 +16,20 @@ from skcal._numerics.survival._pseudo_values import find_pseudo_values
 from skcal._tools._arrays import read_numbers
 from skcal._tools._warnings import warn
 
+_EXPLAIN_KINDS = (
+    " Kinds of events need cause, and R's coding 1 = censored, 2 = dead needs cause=2, censored=1."
+)
 
-def read_times(event, time):
-    """Events as booleans, and times."""
+
+def read_times(event, time, advice=""):
+    """Events as booleans, and times; an error about other events ends with the advice."""
     event, time = _read_pair(event, time)
     is_wrong = ~np.isin(event, (0, 1))
     if is_wrong.any():
         bad = np.flatnonzero(is_wrong)[0]
-        raise ValueError(f"event must hold 0 and 1, or booleans; got {event[bad]} at row {bad}.")
+        raise ValueError(
+            f"event must hold 0 and 1, or booleans; got {event[bad]} at row {bad}.{advice}"
+        )
     return event.astype(bool), time
 
 
@@ -60,7 +66,7 @@ def read_causes(event, time, cause, censored):
             raise ValueError(
                 f"censored needs cause, the kind of the event; got {censored!r} alone."
             )
-        is_event, time = read_times(event, time)
+        is_event, time = read_times(event, time, _EXPLAIN_KINDS)
         return is_event, is_event, time
     event, time = _read_pair(event, time)
     mark = 0 if censored is None else check_integer("censored", censored, 0)
@@ -221,9 +227,7 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
     """Horizons, and pseudo-values and predicted risks of all rows up to each of them.
 
     And for each horizon, where outcomes are not seen to vary, the risks of the rows that tell of
-    it; else None. If rows are independent, these are those that were followed up to it, if no row
-    has had the event and there is one kind of it, and all, if all have had it. None tell where the
-    observed risk is 1 although rows were censored before, or rows have clusters.
+    it, see `list_telling`; else None.
     """
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
     horizons = read_horizons("times", times)
@@ -231,15 +235,27 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
     strata.check_followed("times", horizons[-1])
     risks = read_risks(risk, survival, cause, (len(seen), len(horizons)))
     values = strata.find_pseudo_values(is_kind, horizons)
-    first = seen[is_event].min(initial=np.inf)
-    telling: list[np.ndarray | None] = [None] * len(horizons)
-    for k, (horizon, outcomes) in enumerate(zip(horizons, values.T, strict=True)):
-        if cause is None and clusters is None and horizon < first:
-            telling[k] = risks[seen >= horizon, k]
-        elif np.abs(outcomes - 1).max() < _ALIKE:
-            is_known = clusters is None and not (~is_event & (seen < horizon)).any()
-            telling[k] = risks[:, k] if is_known else np.empty(0)
+    kinds = {"one_kind": cause is None, "independent": clusters is None}
+    telling = [
+        list_telling(is_event, seen, *one, **kinds)
+        for one in zip(horizons, values.T, risks.T, strict=True)
+    ]
     return horizons, values, risks, telling
+
+
+def list_telling(is_event, seen, horizon, outcomes, risks, *, one_kind, independent):
+    """Risks of the rows that tell of a horizon where outcomes are not seen to vary; else None.
+
+    If rows are independent, these are those that were followed up to it, if no row has had the
+    event and there is one kind of it, and all, if all have had it. None tell where the observed
+    risk is 1 although rows were censored before, or rows have clusters.
+    """
+    if one_kind and independent and horizon < seen[is_event].min(initial=np.inf):
+        return risks[seen >= horizon]
+    if np.abs(outcomes - 1).max() < _ALIKE:
+        is_known = independent and not (~is_event & (seen < horizon)).any()
+        return risks if is_known else np.empty(0)
+    return None
 
 
 def _read_curves(name, given, shape):

@@ -110,10 +110,35 @@ def test_kinds_of_events(rng):
 
 
 def test_where_all_outcomes_are_alike():
-    """Nothing is known of their variance."""
+    """The probability that no row has the event, or that all have it, tells of one kind of it."""
     risk = np.linspace(0.1, 0.3, 20)[:, None]
-    assert aj_calibration(np.ones(20), np.full(20, 3), risk, times=[2]).pvalue == 1
-    assert aj_calibration(np.ones(20), np.full(20, 1), risk, times=[1]).pvalue == 1
+    rising = np.hstack([risk / 2, risk])
+    left_early = np.r_[1, np.full(19, 3)]
+    for event, seen, risks, times, expected in (
+        (np.zeros(20), left_early, risk, [2], 2 * np.prod(1 - risk[1:])),
+        (np.zeros(20), left_early, rising, [0.5, 2], 2 * np.prod(1 - risk[1:])),
+        (np.ones(20), np.full(20, 3), risk, [2], 2 * np.prod(1 - risk)),
+        (np.ones(20), np.r_[np.full(19, 1), 2], rising, [1, 2], None),
+        (np.ones(20), np.full(20, 2), risk, [2], 2 * np.prod(risk)),
+    ):
+        found = aj_calibration(event, seen, risks, times=times, random_state=0).pvalue
+        if expected is None:
+            assert found == pytest.approx(0.001)  # one row varies
+        else:
+            assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_where_nothing_tells_of_alike_outcomes():
+    """With clusters, several kinds of events, or a curve that reaches 1 after censored rows."""
+    risk = np.full((20, 1), 0.4)
+    seen, none = np.full(20, 3), np.zeros(20)
+    members = np.repeat(np.arange(10), 2)
+    assert aj_calibration(none, seen, risk, times=[2], clusters=members).pvalue == 1
+    with pytest.warns(UserWarning, match="No event is of the kind"):
+        assert aj_calibration(none, seen, risk, times=[2], cause=1).pvalue == 1
+    assert aj_calibration(none, seen, risk, times=[2]).pvalue < 1e-3
+    last = np.r_[np.zeros(19), 1], np.r_[np.full(19, 1), 2]
+    assert aj_calibration(*last, risk, times=[2]).pvalue == 1
     assert aj_calibration([1], [2], [[0.5]], times=[2]).pvalue == 1
     # One event of twenty is known to be one.
     assert aj_calibration(np.ones(20), np.r_[1, np.full(19, 3)], risk, times=[2]).pvalue < 1

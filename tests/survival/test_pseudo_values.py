@@ -177,7 +177,7 @@ def test_squared_influences_sum_to_the_variance_of_greenwood(rng):
     ("change", "message"),
     [
         ({"time": [1, -2, 3]}, "time must be finite and not negative; got -2.0 at row 1"),
-        ({"event": [0, 2, 1]}, "event must hold 0 and 1, or booleans; got 2 at row 1"),
+        ({"event": [0, 2, 1]}, "event must hold 0 and 1, or booleans; got 2 at row 1. Kinds"),
         ({"event": [0, 1]}, r"event must have the shape of time, \(3,\); got shape \(2,\)"),
         ({"horizon": 0}, "horizon must be above 0; got 0"),
         ({"horizon": "1"}, "horizon must hold real numbers; got a str"),

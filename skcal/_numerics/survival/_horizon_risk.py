@@ -40,19 +40,24 @@ def bound_alike(risks, confidence_level, is_certain):
     `is_certain`. The probability of this is prod (1 - p), at most exp(-sum p), or prod p, at most
     the power n of the mean of p.
     """
+    pvalue = find_alike_pvalue(risks, is_certain)
     if len(risks) == 0:
-        return (0.0, 1.0), (0.0, np.inf), 1.0
+        return (0.0, 1.0), (0.0, np.inf), pvalue
     tail, expected = (1 - confidence_level) / 2, risks.sum()
     ratio = 0.0, np.inf
+    if is_certain:
+        risk = np.exp(np.log(tail) / len(risks)), 1.0
+        if expected > 0:
+            ratio = risk[0] * len(risks) / expected, len(risks) / expected
+    else:
+        risk = 0.0, -np.expm1(np.log(tail) / len(risks))
+        if expected > 0:
+            ratio = 0.0, -np.log(tail) / expected
+    return tuple(map(float, risk)), tuple(map(float, ratio)), pvalue
+
+
+def find_alike_pvalue(risks, is_certain):
+    """Twice the probability that all rows of these risks have the event, or that none has it."""
     with np.errstate(divide="ignore"):  # of what was certain, or impossible
-        if is_certain:
-            risk, chance = (np.exp(np.log(tail) / len(risks)), 1.0), np.log(risks).sum()
-            if expected > 0:
-                ratio = risk[0] * len(risks) / expected, len(risks) / expected
-        else:
-            risk, chance = (0.0, -np.expm1(np.log(tail) / len(risks))), np.log1p(-risks).sum()
-            if expected > 0:
-                ratio = 0.0, -np.log(tail) / expected
-    pvalue = min(1.0, float(2 * np.exp(chance)))
-    smallest = float(np.finfo(np.float64).tiny)
-    return tuple(map(float, risk)), tuple(map(float, ratio)), max(pvalue, smallest)
+        chance = np.log(risks).sum() if is_certain else np.log1p(-risks).sum()
+    return max(min(1.0, float(2 * np.exp(chance))), float(np.finfo(np.float64).tiny))
