@@ -13,6 +13,7 @@ from pathlib import Path
 
 # What each benchmark prints is reStructuredText, up to its last table.
 TABLES = {
+    "everyday": "bench_everyday.py",
     "smooth_ece": "bench_smooth_ece.py",
     "calibration_curves": "bench_calibration_curves.py",
     "distance": "bench_distance.py",
