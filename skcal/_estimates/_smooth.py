@@ -7,6 +7,7 @@ from scipy.special import expit, logit
 
 from skcal._input._validation import check_number, check_option
 from skcal._numerics.curves._kernel_regression import (
+    average_on_kernel,
     count_on_kernel,
     regress_on_kernel,
 )
@@ -72,6 +73,15 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
     prob_pred, prob_true, density = regress_on_kernel(moments, share, n_points)
     density /= line.width
     return SmoothedCurve(line.grid, prob_pred, prob_true, density, float(bandwidth), value), line
+
+
+def trace_density(sample, bandwidth, n_points, scale):
+    """Grid and density of `trace_curve` alone."""
+    line = _lay_line(sample, CURVE_SCALES[scale], bandwidth, n_points)
+    share = bandwidth / line.width
+    moments = sample.curve_moments(_count_cells(share), line.place, n_functions=1)
+    density, _ = average_on_kernel(moments, share, n_points)
+    return line.grid, density / line.width
 
 
 def bound_curve(source, curve, line, confidence_level):

@@ -199,10 +199,10 @@ class Sample:
         nodes = cubic_nodes(sum_moments(weighted_residuals(), n_cells, order=4))
         return nodes / self.total_weight, size / self.total_weight
 
-    def curve_moments(self, n_cells, place=None):
+    def curve_moments(self, n_cells, place=None, n_functions=3):
         """Sums of mass * f * a^k, k < 4, by cell, for f = 1, prediction, outcome - prediction.
 
-        `place` is that of `residual_on_grid`.
+        `place` is that of `residual_on_grid`; `n_functions` tells how many f are wanted.
         """
 
         def weigh(find):
@@ -212,7 +212,7 @@ class Sample:
                 yield predictions if place is None else place(predictions), values
 
         finds = (lambda v, y: np.ones_like(v), lambda v, y: v.copy(), lambda v, y: y - v)
-        moments = [sum_moments(weigh(find), n_cells, order=4) for find in finds]
+        moments = [sum_moments(weigh(find), n_cells, order=4) for find in finds[:n_functions]]
         return np.stack(moments) / self.total_weight
 
     def weights_on_grid(self, n_cells, power, place=None):

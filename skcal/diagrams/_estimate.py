@@ -15,6 +15,7 @@ from skcal._estimates._smooth import (
     expect_by_chance,
     measure_sample,
     trace_curve,
+    trace_density,
 )
 from skcal._input._clusters import read_clusters
 from skcal._input._reduction import ALL_REDUCTIONS, check_predictions
@@ -286,10 +287,17 @@ class Estimate:
 
     def trace_finely(self):
         """Density and mean outcomes of a narrow bandwidth."""
+        bandwidth, n_points, scale = self._choose_fine()
+        return trace_curve(self.source.rows, self.smooth_ece, bandwidth, n_points, scale)[0]
+
+    def trace_fine_density(self):
+        """Places and density of `trace_finely` alone."""
+        return trace_density(self.source.rows, *self._choose_fine())
+
+    def _choose_fine(self):
         scale = self.options.scale
         bandwidth = _FINER if self._is_near else _FINE[scale]
-        n_points = self._count_points(bandwidth, 4)
-        return trace_curve(self.source.rows, self.smooth_ece, bandwidth, n_points, scale)[0]
+        return bandwidth, self._count_points(bandwidth, 4), scale
 
     def describe(self, pos_label):
         """The curve, with the data of its layers."""

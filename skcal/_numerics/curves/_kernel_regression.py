@@ -40,22 +40,32 @@ def regress_on_kernel(moments, bandwidth, n_points):
     for f = 1, the prediction, and outcome minus prediction; a in [0, 1] is the place of the row
     inside its cell.
     """
+    density, (means, gaps) = average_on_kernel(moments, bandwidth, n_points)
+    # Means of predictions increase with the point, because the kernel is totally positive.
+    prob_pred = np.maximum.accumulate(np.clip(means, 0.0, 1.0))
+    return KernelMeans(prob_pred, np.clip(prob_pred + gaps, 0.0, 1.0), density)
+
+
+def average_on_kernel(moments, bandwidth, n_points):
+    """Density, and a list of the means of all f but the first, under the kernel at each point.
+
+    The arguments are those of `regress_on_kernel`, with any functions f after f = 1.
+    """
     bandwidth = min(bandwidth, 1e100)  # whose multiples do not overflow
-    density, predicted, residual = (
+    density, *sums = (
         evaluate_cosines(cosine_moments(cubic_nodes(of_value)), bandwidth, n_points - 1)
         for of_value in moments
     )
     sparse = density < _NEGLIGIBLE * _gauss(0, bandwidth)
     density[sparse] = 1.0
-    means, gaps = predicted / density, residual / density
+    means = [total / density for total in sums]
     nodes = np.stack([linear_nodes(of_value[:2]) for of_value in moments], axis=1)
     for block, filled, kernel, largest in _evaluate_directly(sparse, nodes[:, 0], bandwidth):
-        total, of_predictions, of_residuals = (kernel @ nodes[filled]).T
-        density[block] = largest * total
-        means[block], gaps[block] = of_predictions / total, of_residuals / total
-    # Means of predictions increase with the point, because the kernel is totally positive.
-    prob_pred = np.maximum.accumulate(np.clip(means, 0.0, 1.0))
-    return KernelMeans(prob_pred, np.clip(prob_pred + gaps, 0.0, 1.0), density)
+        mass, *sums = (kernel @ nodes[filled]).T
+        density[block] = largest * mass
+        for mean, total in zip(means, sums, strict=True):
+            mean[block] = total / mass
+    return density, means
 
 
 def count_on_kernel(mass, squares, bandwidth, n_points):
@@ -87,8 +97,9 @@ def sum_squares_on_kernel(squares, bandwidth, n_points):
     moments, narrow = cosine_moments(squares), bandwidth / np.sqrt(2)
     last = int(np.ceil(_N_TERMS / bandwidth))
     terms = np.arange(-last, last + 1)
-    thetas = [np.exp(-((np.pi * bandwidth * (terms + k / 2)) ** 2)).sum() for k in (0, 1)]
-    total = evaluate_cosines(moments * np.resize(thetas, len(moments)) / 2, narrow, n_points - 1)
+    for k in (0, 1):
+        moments[k::2] *= np.exp(-((np.pi * bandwidth * (terms + k / 2)) ** 2)).sum() / 2
+    total = evaluate_cosines(moments, narrow, n_points - 1)
     points, nodes = np.linspace(0.0, 1.0, n_points), np.linspace(0.0, 1.0, len(squares))
     farthest = int(_REACH * narrow)
     for parity in (0, 1):

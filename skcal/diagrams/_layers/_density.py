@@ -42,8 +42,8 @@ class DensityLayer(Layer):
         return self.name in curve.layers or curve.density is not None
 
     def compute(self, estimate):
-        fine = estimate.trace_finely()
-        return Density(prob_pred=fine.grid, density=fine.density)
+        places, density = estimate.trace_fine_density()
+        return Density(prob_pred=places, density=density)
 
     def draw(self, ax, curve, line, user_style, view):
         data = curve.layers.get(self.name)
