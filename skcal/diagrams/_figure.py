@@ -36,8 +36,9 @@ _PART = re.compile(r", [\d.e-]+ to [\d.e-]+")
 # Size of the figure of one square, and about the sides that its layout will give it.
 _SIZE = (5.0, 5.4)
 _SIDES = {"left": 0.13, "right": 0.98, "bottom": 0.1, "top": 0.99}
-# Width of a character of a tick in parts of the size of the font.
-_WIDTH_OF_A_LETTER = 0.64
+# Width of a character of a tick, and more than the mean width of letters of a text, in parts of the
+# size of the font.
+_WIDTH_OF_A_LETTER, _WIDEST = 0.64, 0.7
 # Longer names of the data, and labels, lose their middle, so that there is room for the diagram.
 _MOST_OF_A_NAME = 44
 _MOST_OF_A_LABEL = 24
@@ -337,8 +338,19 @@ def break_labels(ax):
         (ax.xaxis.label, "width", space.width),
         (ax.yaxis.label, "height", space.height),
     ):
-        if getattr(label.get_window_extent(), side) > room:
+        if not _is_within(label, room, side):
             label.set_text(label.get_text().replace(" (", "\n(", 1))
+
+
+def _is_within(text, room, side="width"):
+    """Whether a text is no longer than this, in pixels; it is measured only where it may be.
+
+    To measure a text takes as long as to draw it.
+    """
+    # Letters of more than one byte may be wider.
+    n_letters = max(len(line.encode()) for line in text.get_text().split("\n"))
+    most = n_letters * _WIDEST * text.get_fontsize() * text.figure.dpi / 72
+    return most <= room or getattr(text.get_window_extent(), side) <= room
 
 
 def _draw_ticks(ax, frame):
@@ -376,7 +388,7 @@ def _hide_wide_words(ax, frame):
         words = [text for text in ax.texts if text.get_gid() == kind]
         for text in words:
             text.set_visible(True)  # what is hidden has no width
-        fit = all(text.get_window_extent().width < most * (right - left) for text in words)
+        fit = all(_is_within(text, most * (right - left)) for text in words)
         for text in words:
             text.set_visible(fit)
 
@@ -422,8 +434,10 @@ def _draw_legend(ax, frame, start, title):
         alignment="left",
     )
     space = ax.get_position(original=True).transformed(ax.figure.transSubfigure)
-    break_entries(legend, entries, space.width)
     size = legend.get_window_extent()
+    if size.width > space.width:
+        break_entries(legend, entries, space.width)
+        size = legend.get_window_extent()
     height = min(size.height, space.height / 2)
     # Sides of the square in a pixel follow from the direction that is short of space.
     room = height * max(1 / space.width, start / (space.height - height))

@@ -135,7 +135,7 @@ def find_frame(ax, scale, curves):
     if scale == "probability":
         is_free = len(related) == 1 and not (has_data and _has_others(ax))
         ends = [line.skcal_ends for line in ax.lines if hasattr(line, "skcal_ends")]
-        return _fit_square([*ends, *map(find_ends, curves)], is_free)
+        return _set_limits(ax, _fit_square([*ends, *map(find_ends, curves)], is_free))
     bottom, top = logit(np.array([_find_ends(curve) for curve in curves])).T
     bottom, top = bottom.min(), top.max()
     margin = 0.03 * (top - bottom)
@@ -147,9 +147,17 @@ def find_frame(ax, scale, curves):
         ax.set_xscale("logit", nonpositive="clip")
         ax.set_yscale("logit", nonpositive="clip")
     low, high = expit([bottom, min(top, (bottom + _HIGHEST) / 2)]).tolist()
-    # Before anything is drawn: matplotlib finds no limits for lines that leave the axes.
-    ax.set(xlim=(low, high), ylim=(low, high))
-    return Frame("logit", low, high)
+    return _set_limits(ax, Frame("logit", low, high))
+
+
+def _set_limits(ax, frame):
+    """Show the square before anything is drawn on it, so that matplotlib looks for no limits.
+
+    That takes time, and on the scale of logits it finds none for lines that leave the axes.
+    """
+    ax.set_xlim(frame.low, frame.high)
+    ax.set_ylim(frame.low, frame.high)
+    return frame
 
 
 def _has_others(ax):
