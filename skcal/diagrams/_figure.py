@@ -292,7 +292,8 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True
     low, high = frame.low, frame.high
     kind, before = ax.spines["top"].get_position() or ("axes", 1.0)
     top = max(top or high, before if kind == "data" else high, high)
-    ax.set(xlim=(low, high), aspect="equal")
+    ax.set_xlim(low, high)
+    ax.set_aspect("equal")
     _move_to(frame, ax)
     panel = getattr(ax.title, "skcal_panel", None)
     if panel is not None:  # another model on the panels of one
@@ -308,10 +309,11 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1], y=0.5 / (start + room))
     break_labels(ax)
-    _draw_ticks(ax, frame)
+    (left, _), (right, _) = _find_corners(ax, frame)
+    _draw_ticks(ax, frame, right - left)
     _draw_spines(ax, frame, top, despine)
     _cut(ax, low, high, top)
-    _hide_wide_words(ax, frame)
+    _hide_wide_words(ax, right - left)
 
 
 def _tell_part(label, frame):
@@ -353,16 +355,16 @@ def _is_within(text, room, side="width"):
     return most <= room or getattr(text.get_window_extent(), side) <= room
 
 
-def _draw_ticks(ax, frame):
+def _draw_ticks(ax, frame, side):
+    """Ticks of a square with a side of this length in pixels."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     if frame.scale == "value":
         ticks = _list_plain_ticks(ax, frame)
     else:
-        (left, _), (right, _) = _find_corners(ax, frame)
         size = ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
         letter = _WIDTH_OF_A_LETTER * size * ax.figure.dpi / 72
-        ticks = frame.list_ticks((right - left) / letter)
+        ticks = frame.list_ticks(side / letter)
     for axis in (ax.xaxis, ax.yaxis):
         # set_ticks would make them at once, and again for each curve that is added.
         axis.set_major_locator(FixedLocator(ticks))
@@ -381,14 +383,13 @@ def _list_plain_ticks(ax, frame):
     return ticks[(ticks >= frame.low) & (ticks <= frame.high)]
 
 
-def _hide_wide_words(ax, frame):
+def _hide_wide_words(ax, side):
     """Hide words that would reach from one side of the diagonal to the other."""
-    (left, _), (right, _) = _find_corners(ax, frame)
     for kind, most in ((SIDE_ID, 0.5), (CROWDED_ID, 0.75)):
         words = [text for text in ax.texts if text.get_gid() == kind]
         for text in words:
             text.set_visible(True)  # what is hidden has no width
-        fit = all(_is_within(text, most * (right - left)) for text in words)
+        fit = all(_is_within(text, most * side) for text in words)
         for text in words:
             text.set_visible(fit)
 

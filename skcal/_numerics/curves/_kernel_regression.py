@@ -59,6 +59,8 @@ def average_on_kernel(moments, bandwidth, n_points):
     sparse = density < _NEGLIGIBLE * _gauss(0, bandwidth)
     density[sparse] = 1.0
     means = [total / density for total in sums]
+    if not sparse.any():
+        return density, means
     nodes = np.stack([linear_nodes(of_value[:2]) for of_value in moments], axis=1)
     for block, filled, kernel, largest in _evaluate_directly(sparse, nodes[:, 0], bandwidth):
         mass, *sums = (kernel @ nodes[filled]).T
