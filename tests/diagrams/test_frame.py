@@ -151,6 +151,14 @@ def test_long_labels_of_the_data_stay_in_the_figure():
         assert "Positive label: a label of" in display.ax_.get_xlabel()
 
 
+def test_labels_are_broken_where_their_letters_need_the_room():
+    for letter in "iW":
+        label = 24 * letter
+        ax = ReliabilityDisplay.from_predictions([label, "no"], [0.6, 0.2], pos_label=label).ax_
+        for words in (ax.get_xlabel(), ax.get_ylabel()):
+            assert ("\n" in words) is (letter == "W")
+
+
 @pytest.mark.parametrize("scale", ["probability", "logit"])
 @pytest.mark.parametrize(
     "size",

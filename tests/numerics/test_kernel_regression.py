@@ -5,6 +5,7 @@ import pytest
 
 from skcal._input._sample import Sample
 from skcal._numerics.curves._kernel_regression import (
+    average_on_kernel,
     count_on_kernel,
     log_reflected_kernel,
     regress_on_kernel,
@@ -46,6 +47,11 @@ def test_means_and_counts_are_direct_sums(sample, bandwidth):
     kernel, total = kernel[near], total[near]
     density, expected = regress(sample, bandwidth).density, total / w.sum()
     np.testing.assert_allclose(density[near], expected, rtol=1e-6)
+    alone, means = average_on_kernel(
+        sample.curve_moments(1 << 14, n_functions=1), bandwidth, N_POINTS
+    )
+    np.testing.assert_allclose(alone, density, rtol=1e-12)
+    assert means == []
     for found, values in zip(regress(sample, bandwidth), (v, y), strict=False):
         np.testing.assert_allclose(found[near], kernel @ values / total, rtol=0, atol=1e-6)
     mass, squares = (sample.weights_on_grid(1 << 14, power) for power in (1, 2))
