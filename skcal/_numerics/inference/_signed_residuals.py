@@ -12,38 +12,66 @@ in which units are multiplied by random signs v_g:
 """
 
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from skcal._numerics.inference._classical_tests import divide_by_error
 from skcal._numerics.inference._cluster_signs import sum_pairs
 
-# Numbers of draws that are worked on at a time, few enough to stay in the cache.
+# Numbers of signs that are drawn at a time, which the seed of a block of draws rests on.
 _BUDGET = 1 << 17
+# Draws that are measured together, and the most signs that these hold.
+_TOGETHER, _MOST_SIGNS = 64, 1 << 21
+# Strips of predictions that are worked on side by side, times draws; and numbers of a block of
+# their steps. Both stay in the cache.
+_SIDE_BY_SIDE, _BLOCK = 1 << 12, 1 << 15
 # Statistics are alike whose difference is this share of them.
 _ROUNDING = 1e-9
 
 
-class UnitSums(NamedTuple):
-    """Sums of residuals by distinct prediction, ascending, and unit; and of each unit."""
+class UnitSums:
+    """Sums of residuals by distinct prediction, ascending, and unit; and `of_units` of each unit.
 
-    by_place: csr_array
-    of_units: np.ndarray
+    Predictions are cut in strips of equal length, of which one step is one row of numbers: loops
+    are over steps, and go through the memory of all strips and draws in its order.
+    """
+
+    def __init__(self, values, place, unit, shape, n_draws):
+        self.of_units = np.bincount(unit, values)
+        self._n_strips = -(-_SIDE_BY_SIDE // n_draws)
+        n_steps = -(-shape[0] // self._n_strips)
+        strip, step = np.divmod(place, n_steps)
+        shape = n_steps * self._n_strips, shape[1]
+        by_step = sum_pairs(values, step * self._n_strips + strip, unit, shape)
+        size = max(1, _BLOCK // (self._n_strips * n_draws)) * self._n_strips
+        self._blocks = [by_step[start : start + size] for start in range(0, shape[0], size)]
 
     def measure(self, signs, is_range):
         """Largest rises and falls, two rows, for each column of signs.
 
         They are those between any two predictions if `is_range`, or from the first one on.
         """
-        cumulative = np.zeros((self.by_place.shape[0] + 1, signs.shape[1]))
-        np.cumsum(self.by_place @ signs, axis=0, out=cumulative[1:])
-        low = high = 0.0
-        if is_range:
-            low = np.minimum.accumulate(cumulative, axis=0)
-            high = np.maximum.accumulate(cumulative, axis=0)
-        return np.stack([(cumulative - low).max(axis=0), (high - cumulative).max(axis=0)])
+        shape = self._n_strips, signs.shape[1]
+        total, low, high, rise, fall = np.zeros((5, *shape))
+        change = np.empty(shape)
+        for block in self._blocks:
+            for sums in (block @ signs).reshape(-1, *shape):
+                total += sums
+                np.minimum(low, total, out=low)
+                np.maximum(high, total, out=high)
+                if is_range:
+                    np.maximum(rise, np.subtract(total, low, out=change), out=rise)
+                    np.maximum(fall, np.subtract(high, total, out=change), out=fall)
+        before = np.cumsum(total, axis=0) - total
+        low += before
+        high += before
+        if not is_range:
+            return np.stack([high.max(axis=0), -low.min(axis=0)])
+        # From one strip to a later one.
+        lowest, highest = np.minimum.accumulate(low, axis=0), np.maximum.accumulate(high, axis=0)
+        rise[1:] = np.maximum(rise[1:], high[1:] - lowest[:-1])
+        fall[1:] = np.maximum(fall[1:], highest[:-1] - low[1:])
+        return np.stack([rise.max(axis=0), fall.max(axis=0)])
 
 
 class SignedResiduals:
@@ -58,12 +86,11 @@ class SignedResiduals:
         unit = np.arange(len(place)) if member is None else member
         shape = int(place[-1]) + 1, int(unit.max()) + 1
         centred = residuals - weights * (residuals.sum() / weights.sum())
+        self._is_range, self.n_units = is_range, shape[1]
+        self._together = max(1, min(_TOGETHER, _MOST_SIGNS // self.n_units))
         self._plain, self._centred = (
-            UnitSums(sum_pairs(values, place, unit, shape), np.bincount(unit, values))
-            for values in (residuals, centred)
+            UnitSums(values, place, unit, shape, self._together) for values in (residuals, centred)
         )
-        self._is_range = is_range
-        self.n_units = shape[1]
 
     @property
     def deviation(self):
@@ -76,10 +103,14 @@ class SignedResiduals:
 
     def draw(self, rng, n_draws):
         """Studentised sides of draws, (n_draws, 2 kinds, 2 sides)."""
-        step = max(1, _BUDGET // self.n_units)
-        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
-        parts = (2.0 * rng.integers(2, size=(self.n_units, size)) - 1.0 for size in sizes)
-        return np.concatenate([self._studentise(signs) for signs in parts])
+        step, found = max(1, _BUDGET // self.n_units), []
+        together = -(-self._together // step) * step
+        for start in range(0, n_draws, together):
+            size = min(together, n_draws - start)
+            sizes = [min(step, size - drawn) for drawn in range(0, size, step)]
+            signs = np.hstack([rng.integers(2, size=(self.n_units, part)) for part in sizes])
+            found.append(self._studentise(2.0 * signs - 1.0))
+        return np.concatenate(found)
 
     def enumerate(self):
         """The same of all signs but those of the sample."""
