@@ -25,6 +25,8 @@ _TOGETHER, _MOST_SIGNS = 64, 1 << 21
 # Strips of predictions that are worked on side by side, times draws; and numbers of a block of
 # their steps. Both stay in the cache.
 _SIDE_BY_SIDE, _BLOCK = 1 << 12, 1 << 15
+# Predictions of a strip, at least: strips that are shorter are mostly what ends them.
+_SHORTEST = 8
 # Statistics are alike whose difference is this share of them.
 _ROUNDING = 1e-9
 
@@ -38,7 +40,7 @@ class UnitSums:
 
     def __init__(self, values, place, unit, shape, n_draws):
         self.of_units = np.bincount(unit, values)
-        self._n_strips = -(-_SIDE_BY_SIDE // n_draws)
+        self._n_strips = min(-(-_SIDE_BY_SIDE // n_draws), -(-shape[0] // _SHORTEST))
         n_steps = -(-shape[0] // self._n_strips)
         strip, step = np.divmod(place, n_steps)
         shape = n_steps * self._n_strips, shape[1]
