@@ -5,6 +5,7 @@ jackknife (HC3 and, for clusters, CR3: R. M. Bell, D. F. McCaffrey, 2002, Survey
 without unit g, whose score is s_g and whose information is A_g, they move by (A - A_g)^{-1} s_g.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -147,19 +148,19 @@ class MeanRecalibrationModel:
         point[np.abs(point) <= _ROUNDING] = 0.0
         loss, slopes, curvatures = self._expand_rows(point, columns)
         scores, parts = self._sum_units(columns, -self._shares * slopes, self._shares * curvatures)
-        scale = np.trace(parts.sum(axis=0))
+        scale = np.trace(parts.sum(axis=2))
         scores, parts = scores / scale, parts / scale
-        whole = parts.sum(axis=0)
+        whole = parts.sum(axis=2)
         inverse = np.linalg.pinv(whole, hermitian=True)
         directions = inverse @ to_own.T
-        told = np.einsum("gij,ik,jk->kg", parts, directions, directions)
+        told = np.einsum("ik,jk,ijg->kg", directions, directions, parts, optimize=True)
         totals = told.sum(axis=1, keepdims=True)
         told = np.divide(told, totals, where=totals > 0, out=np.ones(told.shape))
-        jointly = np.trace(inverse @ parts, axis1=1, axis2=2) / len(whole)
+        jointly = np.tensordot(inverse, parts) / len(whole)
         covariance = np.full(whole.shape, np.inf)
-        if (np.linalg.det(whole - parts) > _LEAST_REST * np.linalg.det(whole)).all():
-            steps = np.linalg.solve(whole - parts, scores[:, :, None])[:, :, 0]
-            steps = _transform(steps, to_own)
+        steps, rest = _solve(whole[:, :, None] - parts, scores)
+        if (rest > _LEAST_REST * np.linalg.det(whole)).all():
+            steps = _transform((steps / rest).T, to_own)
             with np.errstate(over="ignore", invalid="ignore"):  # of what the rows hardly tell
                 covariance = steps.T @ steps
         degrees = find_degrees((told**2).sum(axis=1)), float(find_degrees(jointly @ jointly))
@@ -172,16 +173,14 @@ class MeanRecalibrationModel:
         return float(2 * self._loss_unit * (self._shares @ losses))
 
     def _sum_units(self, columns, pulls, curvature):
-        """Scores and information of each row, or of each cluster."""
-        scores = (columns * pulls).T
-        parts = np.einsum("ir,jr,r->rij", columns, columns, curvature)
+        """Scores and information of each row, or of each cluster, along the last axis."""
+        scores, parts = columns * pulls, columns[:, None] * columns * curvature
         if self._member is None:
             return scores, parts
-        n_clusters = self._member.max() + 1
-        sums = np.zeros((n_clusters, *scores.shape[1:])), np.zeros((n_clusters, *parts.shape[1:]))
-        for total, values in zip(sums, (scores, parts), strict=True):
-            np.add.at(total, self._member, values)
-        return sums
+        return tuple(
+            np.apply_along_axis(partial(np.bincount, self._member), -1, values)
+            for values in (scores, parts)
+        )
 
 
 def has_least_loss(links, targets, weights):
@@ -200,6 +199,19 @@ def has_least_loss(links, targets, weights):
     rise = moment[-1] - links * mass[-1]
     rounding = _ROUNDING * np.abs(links - links.mean()).max() * mass[-1]
     return bool(min((above - tilt).min(), (above - rise + tilt).min()) > rounding)
+
+
+def _solve(matrices, sides):
+    """Solutions of one or two equations, times the determinants; and these.
+
+    The last axis has the number of the system.
+    """
+    if len(sides) == 1:
+        return sides, matrices[0, 0]
+    (first, second), (_, last) = matrices
+    one, other = sides
+    solutions = np.stack([last * one - second * other, first * other - second * one])
+    return solutions, first * last - second**2
 
 
 def _transform(points, matrix):

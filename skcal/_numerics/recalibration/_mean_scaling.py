@@ -6,7 +6,6 @@ least squares on the scale of the means.
 """
 
 import numpy as np
-from scipy.special import expit
 
 from skcal._numerics.recalibration._newton import (
     centre_features,
@@ -39,8 +38,12 @@ def to_means(values, power):
 def half_deviance(values, targets, power):
     """Half the deviance of each row, up to a constant, and its slope and curvature in `values`."""
     if power == LOGIT:
-        means = expit(values)
-        return np.logaddexp(0, values) - targets * values, means - targets, means * (1 - means)
+        away = np.exp(-np.abs(values))
+        larger = 1 / (1 + away)
+        smaller = away * larger
+        means = np.where(values > 0, larger, smaller)
+        loss = np.maximum(values, 0.0) + np.log1p(away) - targets * values
+        return loss, means - targets, larger * smaller
     if power == 0:
         errors = values - targets
         return errors**2 / 2, errors, np.ones(len(targets))
