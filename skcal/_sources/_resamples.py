@@ -1,5 +1,7 @@
 """Values of a measure for rows that are drawn from the sample with replacement."""
 
+from functools import cached_property
+
 import numpy as np
 
 from skcal._numerics.cells._merging import count_effectively
@@ -16,8 +18,12 @@ class Units:
         self.member, self.n_units = member, n_rows
         if member is not None:
             self.n_units = int(member.max()) + 1
-            ends = np.cumsum(np.bincount(member))[:-1]
-            self._rows = np.split(np.argsort(member, kind="stable"), ends)
+
+    @cached_property
+    def _rows(self):
+        """Numbers of the rows of each group."""
+        ends = np.cumsum(np.bincount(self.member))[:-1]
+        return np.split(np.argsort(self.member, kind="stable"), ends)
 
     def draw_rows(self, rng):
         """Numbers of the rows of one resample."""
