@@ -1,7 +1,7 @@
 """From rows to a grid on [0, 1]: one pass over chunks of the data, no sort."""
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import csc_array, get_index_dtype
 
 from skcal._tools._arrays import as_float64, as_index, bincount, is_numpy, namespace
 
@@ -90,9 +90,9 @@ def share_places(places, n_cells):
     shares /= _WEIGHTS[:, None]
     nodes = cell + _AROUND[:, None]
     nodes = n_cells - np.abs(n_cells - np.abs(nodes))  # reflected at both ends
-    rows = np.broadcast_to(np.arange(len(place)), nodes.shape)
-    entries = shares.ravel(), (nodes.ravel(), rows.ravel())
-    return coo_array(entries, shape=(n_cells + 1, len(place))).tocsr()
+    shape, index = (n_cells + 1, len(place)), get_index_dtype(maxval=max(n_cells + 1, nodes.size))
+    starts = np.arange(len(place) + 1, dtype=index) * len(_AROUND)
+    return csc_array((shares.T.ravel(), nodes.T.astype(index).ravel(), starts), shape=shape)
 
 
 def linear_nodes(moments):

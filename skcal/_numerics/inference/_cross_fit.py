@@ -101,8 +101,9 @@ class SmoothResiduals:
         residual = weights * residual
         nodes, shares = [], []
         for batch in batches:
-            nodes.append(share @ (batch * residual))
-            shares.append(weights @ batch)
+            rows = np.flatnonzero(batch != 0)  # one of many batches has few
+            nodes.append(share[:, rows] @ (batch * residual)[rows])
+            shares.append(weights[rows] @ batch[rows])
         self._shares = np.array(shares)
         self._batches = cosine_moments(np.array(nodes))
         self._last = None, None  # bandwidth and smoothed residuals of all rows
