@@ -4,6 +4,7 @@ import numpy as np
 
 from skcal._input._validation import check_labels
 from skcal._tools._arrays import kind_of
+from skcal._tools._order import sort_rows
 from skcal._tools._warnings import warn
 
 # How much fewer clusters differ among themselves is hardly known.
@@ -68,7 +69,7 @@ def sort_clusters(member, proba, target):
     Neither names of clusters nor the order of the rows decide what random numbers do.
     """
     columns = [*np.atleast_2d(target.T), *np.atleast_2d(proba.T)]
-    order = np.lexsort(columns)
+    order = sort_rows(columns)
     is_new = np.zeros(len(order), dtype=bool)
     for column in columns:
         is_new[1:] |= np.diff(column[order].astype(np.float64)) != 0
@@ -79,5 +80,5 @@ def sort_clusters(member, proba, target):
     place = np.empty(len(sums), dtype=np.intp)
     place[np.argsort(sums, kind="stable")] = np.arange(len(sums))
     member = place[member]
-    order = np.lexsort([*columns, member])
+    order = order[np.argsort(member[order], kind="stable")]
     return member[order], order

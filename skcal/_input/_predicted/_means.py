@@ -10,6 +10,7 @@ from skcal._input._groups import read_groups
 from skcal._input._predicted._response_rows import check_values, refuse_rows
 from skcal._input._validation import check_number, check_sample_weight
 from skcal._numerics.inference._mean_recalibration import has_least_loss
+from skcal._tools._order import sort_rows
 
 # Squares of larger numbers might overflow.
 _LARGEST = 1e100
@@ -61,7 +62,7 @@ def read_grouped_means(y_true, y_pred, groups, sample_weight=None, clusters=None
         targets, predictions, groups = _take(order, targets, predictions, groups)
     if member is None:
         keys = [targets, predictions] if weights is None else [weights, targets, predictions]
-        order = np.lexsort(keys)
+        order = sort_rows(keys)
         targets, predictions, groups = _take(order, targets, predictions, groups)
         weights = None if weights is None else weights[order]
     return MeanRows(targets, predictions, weights, member), groups
@@ -95,8 +96,9 @@ def read_sorted_means(y_true, y_pred, sample_weight, clusters):
     """`MeanRows` in ascending order of predictions, which their order otherwise does not change."""
     rows = read_means(y_true, y_pred, sample_weight, clusters)
     targets, predictions, weights, member = rows
-    order = np.lexsort((targets, rows.list_weights(), predictions))
-    if member is not None:
+    if member is None:
+        order = sort_rows((targets, rows.list_weights(), predictions))
+    else:
         marks = np.stack([targets, rows.list_weights()], axis=1)
         member, order = sort_clusters(member, predictions, marks)
         order, member = (

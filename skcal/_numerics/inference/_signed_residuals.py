@@ -17,6 +17,7 @@ import numpy as np
 
 from skcal._numerics.inference._classical_tests import divide_by_error
 from skcal._numerics.inference._cluster_signs import sum_pairs
+from skcal._tools._order import sort_rows
 
 # Numbers of signs that are drawn at a time, which the seed of a block of draws rests on.
 _BUDGET = 1 << 17
@@ -24,7 +25,7 @@ _BUDGET = 1 << 17
 _TOGETHER, _MOST_SIGNS = 64, 1 << 21
 # Strips of predictions that are worked on side by side, times draws; and numbers of a block of
 # their steps. Both stay in the cache.
-_SIDE_BY_SIDE, _BLOCK = 1 << 12, 1 << 15
+_SIDE_BY_SIDE, _BLOCK = 1 << 12, 1 << 16
 # Predictions of a strip, at least: strips that are shorter are mostly what ends them.
 _SHORTEST = 8
 # Statistics are alike whose difference is this share of them.
@@ -109,8 +110,9 @@ class SignedResiduals:
         together = -(-self._together // step) * step
         for start in range(0, n_draws, together):
             size = min(together, n_draws - start)
-            sizes = [min(step, size - drawn) for drawn in range(0, size, step)]
-            signs = np.hstack([rng.integers(2, size=(self.n_units, part)) for part in sizes])
+            signs = np.empty((self.n_units, size))
+            for part in np.split(signs, range(step, size, step), axis=1):
+                part[:] = rng.integers(2, size=part.shape)
             found.append(self._studentise(2.0 * signs - 1.0))
         return np.concatenate(found)
 
@@ -138,9 +140,10 @@ def unite_neighbours(predictions, n_blocks):
     n_rows = len(predictions)
     first = np.searchsorted(predictions, predictions, side="left")
     unit = np.empty(n_rows, dtype=np.intp)
-    mixed = np.lexsort((np.random.default_rng(0).permutation(n_rows), first))
+    mixed = sort_rows((np.random.default_rng(0).permutation(n_rows), first))
     unit[mixed] = np.arange(n_rows) * n_blocks // n_rows
-    return np.unique(first * n_blocks // n_rows, return_inverse=True)[1], unit
+    block = first * n_blocks // n_rows
+    return np.cumsum(np.append(False, np.diff(block) > 0)), unit
 
 
 def compare_sides(observed, drawn):
