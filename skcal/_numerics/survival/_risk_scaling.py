@@ -7,12 +7,15 @@ odds v is convex in v whatever t is, and linear in t, so that its mean is that o
 import numpy as np
 from scipy.special import expit
 
+from skcal._numerics.recalibration._mean_scaling import LOGIT, half_deviance
 from skcal._numerics.recalibration._newton import minimize_convex, solve_free_step
 
 # Levels, and slopes less 1, are drawn to 0 like by a normal distribution of variance 1 / this. It
 # is next to nothing beside some rows, and bounds a fit to few events, or to means outside [0, 1].
 _PRECISION = 0.1
 _LEAST_DISPERSION = 1e-12
+# Cells that are worked on at a time, few enough to stay in the cache.
+_BLOCK = 1 << 12
 
 
 def fit_lines(values, targets, masses, groups):
@@ -31,21 +34,31 @@ def fit_lines(values, targets, masses, groups):
     penalty = _PRECISION / total * np.append(np.ones(n_columns), np.bincount(groups))
     penalty = penalty[: n_columns + n_slopes]
     cross = columns, n_columns + groups
+    size, cells = max(1, _BLOCK // n_columns), (values, targets, masses / total, spread)
+    blocks = [
+        [np.ascontiguousarray(part[start : start + size].T) for part in cells]
+        for start in range(0, len(values), size)
+    ]
 
     def evaluate(point):
-        tilt = 0.0 if is_fixed else point[n_columns:][groups]
-        moved = values + point[:n_columns] + tilt * spread
-        risks, shares = expit(moved), masses / total
-        value = np.sum(shares * find_losses(moved, targets))
-        errors, curvatures = shares * (risks - targets), shares * risks * (1 - risks)
-        gradient, hessian = errors.sum(axis=0), np.diag(curvatures.sum(axis=0))
+        tilt = np.zeros(n_columns) if is_fixed else point[n_columns:][groups]
+        value, sums = 0.0, np.zeros((5, n_columns))
+        for values, targets, shares, spread in blocks:
+            moved = values + point[:n_columns, None] + tilt[:, None] * spread
+            losses, errors, curvatures = half_deviance(moved, targets, LOGIT)
+            value += np.vdot(shares, losses)
+            errors *= shares
+            curvatures *= shares
+            turned = curvatures * spread
+            terms = errors, curvatures, errors * spread, turned, turned * spread
+            sums += [one.sum(axis=1) for one in terms]
+        errors, curvatures, slopes, turned, squares = sums
+        gradient, hessian = errors, np.diag(curvatures)
         if not is_fixed:
-            slopes = np.bincount(groups, (errors * spread).sum(axis=0))
-            squares = np.bincount(groups, (curvatures * spread**2).sum(axis=0))
-            gradient = np.append(gradient, slopes)
+            gradient = np.append(gradient, np.bincount(groups, slopes))
             hessian = np.pad(hessian, (0, n_slopes))
-            hessian[cross] = hessian[cross[::-1]] = (curvatures * spread).sum(axis=0)
-            hessian[n_columns:, n_columns:] = np.diag(squares)
+            hessian[cross] = hessian[cross[::-1]] = turned
+            hessian[n_columns:, n_columns:] = np.diag(np.bincount(groups, squares))
         gradient = gradient + penalty * point
         hessian = hessian + np.diag(penalty)
 
