@@ -200,19 +200,19 @@ class Residuals:
         for mass, problem in zip(self._mass, self.problems, strict=True):
             weights = self.weights[problem.number]
             weights = mass * weights / weights.sum()
-            classes, residuals = problem.expected, problem.residual
+            classes, residuals = problem.expected.T, problem.residual.T
             if residuals.ndim == 1:
-                classes = np.column_stack([1 - classes, classes])
-                residuals = np.column_stack([-residuals, residuals])
-            side = residuals.argmax(axis=1)
-            if len(residuals) > n_rows:  # what a row adds at one place is not taken off at another
+                classes = np.stack([1 - classes, classes])
+                residuals = np.stack([-residuals, residuals])
+            side = residuals.argmax(axis=0)
+            if len(weights) > n_rows:  # what a row adds at one place is not taken off at another
                 residuals = np.abs(residuals)
-            for residual in residuals.T:
+            for residual in residuals:
                 pull = np.zeros(n_rows)
                 np.add.at(pull, problem.number, weights * residual / 2)
                 total += np.abs(pull)
                 pulls = pulls + np.abs(self.parts.sum_units(pull))
-            turn += weights @ np.ptp((1 - classes) ** 2, axis=1)
+            turn += weights @ np.ptp((1 - classes) ** 2, axis=0)
             one_sided += mass * self._sum_sides(problem, side)
         size = total.sum()
         if size == 0:

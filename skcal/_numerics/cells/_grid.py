@@ -86,7 +86,12 @@ def share_places(places, n_cells):
     place = places * n_cells
     cell = np.minimum(place.astype(np.intp), n_cells - 1)
     away = (place - cell) - _AROUND[:, None]
-    shares = np.stack([np.delete(away, k, axis=0).prod(axis=0) for k in range(len(_AROUND))])
+    shares, after = np.empty(away.shape), np.ones(away.shape)
+    shares[0] = 1.0
+    for k in range(1, len(away)):  # products of what is before each node, and after it
+        np.multiply(shares[k - 1], away[k - 1], out=shares[k])
+        np.multiply(after[-k], away[-k], out=after[-k - 1])
+    shares *= after
     shares /= _WEIGHTS[:, None]
     nodes = cell + _AROUND[:, None]
     nodes = n_cells - np.abs(n_cells - np.abs(nodes))  # reflected at both ends
