@@ -189,7 +189,7 @@ def has_least_loss(links, targets, weights):
     Along a direction of coefficients, whose values of the rows are x, it grows by the sum of
     w (max(x, 0) - t x) in the long run. That is linear between directions in which a row is 0.
     """
-    order = np.argsort(links, kind="stable")
+    order = np.argsort(links)
     links, targets, weights = links[order], targets[order], weights[order]
     if not 0 < weights @ targets < weights.sum():
         return False
