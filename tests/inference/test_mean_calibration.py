@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from skcal._numerics.inference._signed_residuals import unite_neighbours
+from skcal._numerics.inference._signed_residuals import UnitSums, unite_neighbours
 from skcal.inference import mean_calibration_test
 
 Y = np.array([1.0, 0.2, 3.0, 2.5, 0.0, 4.0, 2.0, 7.0])
@@ -47,6 +47,25 @@ def flip_all_signs(residuals, p, w, member, deviation, alternative):
     pvalues = np.max((1 + np.array(counts)) / 2**n_units, axis=0)
     null_mean = np.max(by_signs, axis=1).mean()
     return observed.max(), min(len(sides) * pvalues.min(), 1.0), observed.max() * scale, null_mean
+
+
+@each_deviation
+@pytest.mark.parametrize("n_rows", [1, 8, 9, 100, 1000])
+def test_sums_of_strips_are_those_of_all_predictions(n_rows, deviation, rng):
+    place, unit = (
+        np.unique(rng.integers(n, size=n_rows), return_inverse=True)[1]
+        for n in (2 * n_rows, 1 + n_rows // 3)
+    )
+    residuals, shape = rng.normal(size=n_rows), (place.max() + 1, unit.max() + 1)
+    signs = rng.choice([-1.0, 1.0], size=(shape[1], 3))
+    for n_draws in (1, 3, 1000):  # as many strips as can be, and one
+        sums = UnitSums(residuals, place, unit, shape, n_draws)
+        found = sums.measure(signs, deviation == "range")
+        for rise, fall, column in zip(*found, signs.T, strict=True):
+            cumulative = np.append(0.0, np.cumsum(np.bincount(place, column[unit] * residuals)))
+            starts = cumulative if deviation == "range" else cumulative[:1]
+            changes = np.triu(cumulative - starts[:, None])
+            assert [rise, fall] == pytest.approx([changes.max(), -changes.min()], rel=1e-12)
 
 
 @ignore_few

@@ -19,14 +19,14 @@ from skcal._numerics.inference._classical_tests import divide_by_error
 from skcal._numerics.inference._cluster_signs import sum_pairs
 from skcal._tools._order import sort_rows
 
-# Numbers of signs that are drawn at a time, which the seed of a block of draws rests on.
+# Signs that are drawn at a time; the draws of a seed depend on it.
 _BUDGET = 1 << 17
-# Draws that are measured together, and the most signs that these hold.
+# Draws that are measured together, and the largest number of their signs.
 _TOGETHER, _MOST_SIGNS = 64, 1 << 21
-# Strips of predictions that are worked on side by side, times draws; and numbers of a block of
-# their steps. Both stay in the cache.
+# Strips of predictions that are worked on side by side, times draws; and sums that are found at a
+# time. Both stay in the cache.
 _SIDE_BY_SIDE, _BLOCK = 1 << 12, 1 << 16
-# Predictions of a strip, at least: strips that are shorter are mostly what ends them.
+# Predictions in a strip, at least: the ends of more strips would take longer than what is in them.
 _SHORTEST = 8
 # Statistics are alike whose difference is this share of them.
 _ROUNDING = 1e-9
@@ -35,8 +35,8 @@ _ROUNDING = 1e-9
 class UnitSums:
     """Sums of residuals by distinct prediction, ascending, and unit; and `of_units` of each unit.
 
-    Predictions are cut in strips of equal length, of which one step is one row of numbers: loops
-    are over steps, and go through the memory of all strips and draws in its order.
+    Predictions are cut into strips of equal length. Each step goes one prediction further in all of
+    them at once, for all draws, so that NumPy works on long rows in the order of the memory.
     """
 
     def __init__(self, values, place, unit, shape, n_draws):
@@ -65,9 +65,9 @@ class UnitSums:
                 if is_range:
                     np.maximum(rise, np.subtract(total, low, out=change), out=rise)
                     np.maximum(fall, np.subtract(high, total, out=change), out=fall)
-        before = np.cumsum(total, axis=0) - total
-        low += before
-        high += before
+        before = np.cumsum(total[:-1], axis=0)
+        low[1:] += before
+        high[1:] += before
         if not is_range:
             return np.stack([high.max(axis=0), -low.min(axis=0)])
         # From one strip to a later one.
@@ -113,7 +113,9 @@ class SignedResiduals:
             signs = np.empty((self.n_units, size))
             for part in np.split(signs, range(step, size, step), axis=1):
                 part[:] = rng.integers(2, size=part.shape)
-            found.append(self._studentise(2.0 * signs - 1.0))
+            signs *= 2.0
+            signs -= 1.0
+            found.append(self._studentise(signs))
         return np.concatenate(found)
 
     def enumerate(self):
