@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skcal._numerics.cells import _order as order
+from skcal._tools._order import sort_rows
 
 SPECIAL = [0.0, -0.0, 5e-324, 1e-310, np.nextafter(0.5, 0), 0.5, np.nextafter(0.5, 1), 1.0]
 TYPES = ["float64", "float32", "float16", ">f8", ">f4", "longdouble", "int8"]
@@ -115,3 +116,9 @@ def test_predictions_that_agree_to_rounding_are_united(rng, steps):
     np.testing.assert_allclose(merged[2], np.bincount(index, weights) / 2)
     far = np.unique(rng.random(500).astype(np.float32)).astype(np.float64)
     assert order.unite_rounded(far) is far  # neighbours in float32 are not near in float64
+
+
+@pytest.mark.parametrize("last", [[], [0.5], [3, 1, 2, 0], [1, 0, 1, 0], [-0.0, 0.0, 0.0, -0.0]])
+def test_rows_are_sorted_by_the_last_column_first(last):
+    columns = np.arange(len(last))[::-1], np.array(last)
+    assert_array_equal(sort_rows(columns), np.lexsort(columns))

@@ -156,6 +156,16 @@ def test_lines_by_their_definition(kind):
     np.testing.assert_allclose(own, found.x, atol=1e-4)
 
 
+@pytest.mark.parametrize("groups", [None, np.zeros(3, int), np.arange(3)])
+def test_lines_of_rows_that_come_many_times(groups):
+    rng = np.random.default_rng(0)
+    values, targets = rng.normal(-1, 1.5, (40, 3)), rng.normal(0.3, 0.6, (40, 3))
+    masses = rng.uniform(0, 2, (40, 3)) * (rng.random((40, 3)) < 0.8)
+    repeated = (np.tile(part, (100, 1)) for part in (values, targets, masses))
+    expected = fit_lines(values, targets, 100 * masses, groups)
+    np.testing.assert_allclose(fit_lines(*repeated, groups), expected, rtol=1e-9)
+
+
 def test_a_slope_is_not_negative():
     values = np.linspace(-2, 2, 20)[:, None]
     intercepts, slopes = fit_lines(values, (values < 0) / 1.0, np.ones((20, 1)), np.zeros(1, int))
