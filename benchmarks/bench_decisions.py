@@ -1,15 +1,17 @@
 """Decisions: how often whole bands of net benefits cover, and times in sorts.
 
-``python benchmarks/bench_decisions.py`` draws 400 samples of each kind, which takes five minutes;
-an argument sets another number, and arguments after it name models, such as ``2000 calibrated``;
-``0`` measures times alone. Beside the band are normal intervals at each threshold by itself.
+``python benchmarks/bench_decisions.py`` draws 400 samples of each kind, which takes a quarter of an
+hour; an argument sets another number, and arguments after it name models, such as ``2000
+calibrated``; ``0`` measures times alone. Beside the band are normal intervals at each threshold by
+itself. In a second table some rows are censored before the horizon.
 """
 
 import sys
-from functools import partial
+from functools import cache, partial
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import norm
 from timing import describe_machine, make_units, median_cpu_times, print_table, show_ratio
@@ -21,11 +23,13 @@ from skcal.metrics import (
     elementary_score_curve,
     net_benefit_curve,
 )
+from skcal.survival import at_horizon
 
 THRESHOLDS = np.linspace(0.05, 0.5, 46)
 ODDS = THRESHOLDS / (1 - THRESHOLDS)
 SIZES = (100, 300, 1000, 5000)
 N_TRUTH = 20_000_000
+CENSORED, CENSORED_SIZES = (0.2, 0.5, 0.75), (300, 2000)
 
 
 def draw_calibrated(rng, n):
@@ -93,6 +97,7 @@ def sum_gains(rate, v):
     return positives - ODDS * negatives
 
 
+@cache
 def find_truth(draw, baseline):
     rng, n_rows, total = np.random.default_rng(7), 100_000, 0
     for _ in range(N_TRUTH // n_rows):
@@ -117,6 +122,34 @@ def find_coverage(draw, baseline, truth, n, n_samples):
     return covered / n_samples
 
 
+def draw_times(rng, rate):
+    """Times of events, which come before 1 with these probabilities."""
+    with np.errstate(divide="ignore"):  # by what never happens
+        return rng.exponential(size=len(rate)) / -np.log1p(-rate)
+
+
+def find_hazard(draw, share):
+    """The hazard with which a share of rows leaves before the event and before 1."""
+    rng = np.random.default_rng(7)
+    followed = np.minimum(draw_times(rng, draw(rng, 200_000)[0]), 1)
+    return brentq(lambda hazard: -np.expm1(-hazard * followed).mean() - share, 0, 100)
+
+
+def find_censored_coverage(draw, baseline, truth, n, n_samples, hazard):
+    """Share of samples in which the band covers all thresholds."""
+    rng, covered = np.random.default_rng(n), 0
+    for _ in range(n_samples):
+        rate, v = draw(rng, n)
+        time, end = draw_times(rng, rate), rng.exponential(1 / hazard, n)
+        y, weight = at_horizon(time <= end, np.minimum(np.minimum(time, end), 2), horizon=1)
+        options = {"sample_weight": weight, "thresholds": THRESHOLDS, "labels": [0, 1]}
+        other = v**1.2 if baseline is None else baseline
+        _, _, low, high = net_benefit_difference(y, v, other, **options)
+        slack = 1e-3 * (high - low)
+        covered += ((low - slack <= truth) & (truth <= high + slack)).all()
+    return covered / n_samples
+
+
 def list_coverage(n_samples, names):
     for name in names:
         draw = MODELS[name]
@@ -124,6 +157,23 @@ def list_coverage(n_samples, names):
             truth = find_truth(draw, baseline)
             shares = [find_coverage(draw, baseline, truth, n, n_samples) for n in SIZES]
             yield name, title, *(f"{band:.3f} ({alone:.2f})" for band, alone in shares)
+
+
+def list_censored_coverage(n_samples, names):
+    """Without the network: most of its rows have the event at once, so that none would be left."""
+    for name in names:
+        draw = MODELS[name]
+        if draw is draw_clumps:
+            continue
+        hazards = [find_hazard(draw, share) for share in CENSORED]
+        for title, baseline in BASELINES.items():
+            case = draw, baseline, find_truth(draw, baseline)
+            shares = [
+                find_censored_coverage(*case, n, n_samples, hazard)
+                for n in CENSORED_SIZES
+                for hazard in hazards
+            ]
+            yield name, title, *(f"{share:.3f}" for share in shares)
 
 
 def list_times():
@@ -158,8 +208,12 @@ if __name__ == "__main__":
     print(describe_machine(), end="\n\n")
     n_samples = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     if n_samples:
+        names = sys.argv[2:] or MODELS
         header = ("model", "against", *(f"n = {n}" for n in SIZES))
-        print_table(header, list(list_coverage(n_samples, sys.argv[2:] or MODELS)))
+        print_table(header, list(list_coverage(n_samples, names)))
+        print("\nThe band, by the numbers of rows and the share censored before the horizon:\n")
+        header = ("model", "against", *(f"{n}, {q}" for n in CENSORED_SIZES for q in CENSORED))
+        print_table(header, list(list_censored_coverage(n_samples, names)))
     print("\nTimes in sorts, the last one for three models with bands:\n")
     header = ("rows", "decision_calibration_error", "net_benefit_curve", "elementary_score_curve")
     header += ("net_benefit_difference", "DecisionCurveDisplay")

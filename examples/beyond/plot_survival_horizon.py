@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import PoissonRegressor
 
-from skcal.diagrams import SurvivalReliabilityDisplay
+from skcal.diagrams import DecisionCurveDisplay, SurvivalReliabilityDisplay
 from skcal.survival import (
     RiskRecalibration,
     a_calibration,
@@ -76,4 +76,12 @@ recalibrator.fit(risk[repair], np.column_stack([event, seen])[repair])
 repaired = recalibrator.transform(risk[test])
 print(survival_calibration(*outcomes, repaired, times=times, random_state=0))
 SurvivalReliabilityDisplay.from_predictions(*outcomes, repaired, times=times)
+plt.show()
+
+# %%
+# What is that worth to those who treat patients from some risk on? Decision curves take the outcomes
+# and weights of rows that were followed, and their bands allow for the others.
+both = {"before": risk[test, 2], "after": repaired[:, 2]}
+thresholds = np.arange(1, 31) / 40
+DecisionCurveDisplay.from_predictions(y, both, sample_weight=weight, thresholds=thresholds)
 plt.show()

@@ -113,6 +113,7 @@ def net_benefit_difference(
     --------
     skcal.metrics.net_benefit_curve : The net benefits; it has the definition.
     skcal.diagrams.DecisionCurveDisplay : The net benefits of models, drawn with bands.
+    skcal.survival.at_horizon : Outcomes and weights of censored rows, which all three take.
 
     Notes
     -----

@@ -82,6 +82,7 @@ def at_horizon(
     --------
     pseudo_values : Targets for functions of predicted means, whose intervals allow for censoring.
     survival_calibration : Calibration of predicted risks at several horizons, with tests.
+    skcal.inference.net_benefit_difference : Decisions up to the horizon, with a band.
     aj_calibration : Mean risks at many times.
 
     Notes

@@ -6,6 +6,7 @@ from matplotlib import pyplot as plt
 from sklearn.base import BaseEstimator
 
 from skcal.diagrams import SurvivalReliabilityDisplay
+from skcal.inference import net_benefit_difference
 from skcal.survival import (
     RecalibratedSurvivalCV,
     RiskRecalibration,
@@ -162,6 +163,33 @@ def test_survival_reliability(rows, times, risk, **arguments):
     )
     plt.close(display.figure_)
     return [one.observed for one in display.curves]
+
+
+@hostile(
+    rows=ROWS,
+    horizon=some.mostly([1, 2, 0.5, 5e-324], [0, np.nan, "x", None]),
+    risk=RISKS,
+    baseline=st.sampled_from(["all", "none", "model"]),
+    is_clustered=st.booleans(),
+    **CODING,
+    amount=few,
+)
+def test_decisions_at_a_horizon(rows, horizon, risk, baseline, is_clustered, **coding):
+    y, weight = at_horizon(*rows, horizon=horizon, **coding)
+    models = risk[: len(y)], risk[::-1][: len(y)]
+    found = net_benefit_difference(
+        y,
+        models[0],
+        models[1] if baseline == "model" else baseline,
+        sample_weight=weight,
+        labels=[0, 1],
+        clusters=list("aabbccdde")[: len(y)] if is_clustered else None,
+        thresholds=[0.1, 0.25, 0.5],
+    )
+    assert (found.low <= found.difference).all()
+    assert (found.difference <= found.high).all()
+    assert (np.abs(found[1:]) <= 1 + 1e-9).all()
+    return found[1:]
 
 
 class Curves(BaseEstimator):
