@@ -79,8 +79,8 @@ SurvivalReliabilityDisplay.from_predictions(*outcomes, repaired, times=times)
 plt.show()
 
 # %%
-# What is that worth to those who treat patients from some risk on? Decision curves take the outcomes
-# and weights of rows that were followed, and their bands allow for the others.
+# What is that worth to those who treat patients from a certain risk on? Decision curves take
+# the outcomes with their weights, and the bands allow for the rows that left before.
 both = {"before": risk[test, 2], "after": repaired[:, 2]}
 thresholds = np.arange(1, 31) / 40
 DecisionCurveDisplay.from_predictions(y, both, sample_weight=weight, thresholds=thresholds)
