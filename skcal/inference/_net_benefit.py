@@ -132,6 +132,11 @@ def net_benefit_difference(
     predictions of 0 and 1, and clumped predictions; 100 to 5000 rows) the whole band covered in
     94 to 100 % of samples.
 
+    Of censored rows the weights of :func:`~skcal.survival.at_horizon` make decision curves up to a
+    horizon [3]_. The band takes them as known, which makes it slightly too wide, and covered in
+    94 to 100 % of samples of 300 and 2000 rows, of which 20, 50 and 75 % were censored before the
+    horizon; also with competing events, in clusters, and where three rows were left.
+
     Where rows of clusters depend on each other, covariances are those of the sums of
     :math:`w_i (d_i - \bar d)` over clusters, with the gain :math:`d_i` of row i, each divided by
     :math:`1 - h_c`, where :math:`h_c` is the share of cluster c in what rows with these decisions
@@ -150,6 +155,9 @@ def net_benefit_difference(
        functional. Biometrika 75. :doi:`10.1093/biomet/75.2.237`
     .. [2] R. M. Bell, D. F. McCaffrey (2002). Bias reduction in standard errors for linear
        regression with multi-stage samples. Survey Methodology 28.
+    .. [3] A. J. Vickers, A. M. Cronin, E. B. Elkin, M. Gonen (2008). Extensions to decision curve
+       analysis, a novel method for evaluating diagnostic tests, prediction models and molecular
+       markers. BMC Medical Informatics and Decision Making 8:53. :doi:`10.1186/1472-6947-8-53`
 
     Examples
     --------
