@@ -1,7 +1,7 @@
 """From rows to a grid on [0, 1]: one pass over chunks of the data, no sort."""
 
 import numpy as np
-from scipy.sparse import csc_array, get_index_dtype
+from scipy.sparse import csc_array
 
 from skcal._tools._arrays import as_float64, as_index, bincount, is_numpy, namespace
 
@@ -95,9 +95,10 @@ def share_places(places, n_cells):
     shares /= _WEIGHTS[:, None]
     nodes = cell + _AROUND[:, None]
     nodes = n_cells - np.abs(n_cells - np.abs(nodes))  # reflected at both ends
-    shape, index = (n_cells + 1, len(place)), get_index_dtype(maxval=max(n_cells + 1, nodes.size))
+    index = np.int32 if max(n_cells, nodes.size) < np.iinfo(np.int32).max else np.int64
     starts = np.arange(len(place) + 1, dtype=index) * len(_AROUND)
-    return csc_array((shares.T.ravel(), nodes.T.astype(index).ravel(), starts), shape=shape)
+    entries = shares.T.ravel(), nodes.T.astype(index).ravel(), starts
+    return csc_array(entries, shape=(n_cells + 1, len(place)))
 
 
 def linear_nodes(moments):
