@@ -6,6 +6,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chi2
 from scipy.stats import norm as normal
+from sklearn.metrics import brier_score_loss
 
 from skcal._numerics.survival._censoring import expect_events
 from skcal.metrics import expected_calibration_error, smooth_ece
@@ -387,6 +388,19 @@ def test_events_that_are_certain_or_impossible():
     assert martingale_test([1, 0], [0.5, 0]) == (-np.inf, tiny, 1, np.inf)
 
 
+def test_published_one_sample_logrank_test():
+    """Deaths in the data on free light chains, by survdiff of R's survival, see its help page.
+
+    It has the sum of the deaths that the population's mortality makes expect, not those of each
+    row, and the other sign.
+    """
+    hazard = np.linspace(0.5, 1.5, 8000)
+    survival = np.exp(-hazard * 2076.8776 / hazard.sum())
+    found = martingale_test(np.arange(8000) < 2169, survival)
+    np.testing.assert_allclose(found[:2], (2.0214, 0.0432), atol=5e-5)
+    np.testing.assert_allclose(found[2:], (2169, 2076.8776))
+
+
 def test_level_and_power_of_the_number_of_events():
     """With two thirds censored, and hazards that are 30 % too high or right."""
     rng, n, n_samples, rejected = np.random.default_rng(0), 500, 400, np.zeros(3)
@@ -432,6 +446,27 @@ def test_values_of_survival_eval_at_the_ends_of_bins():
     found = d_calibration(event, survival, n_bins=5)
     np.testing.assert_allclose(found[:2], (3.644444444444445, 0.4562576415906078))
     np.testing.assert_allclose(9 * found.shares[::-1], [1.2, 0.2, 2.4, 1.6, 3.6])
+
+
+# By tests/test_ipcw.py of soda-inria/hazardous, which has them from scikit-survival: 1 / G of these
+# rows, or of one kind of event, at four equal steps up to the last event.
+WEIGHTS = [1.0579567311513456, 1.0930129482665436, 1.1861020893150818, 2.1586149135044597]
+
+
+@pytest.mark.parametrize("n_kinds", [1, 3])
+def test_weights_of_hazardous(n_kinds):
+    rng = np.random.default_rng(0)
+    kinds, time = rng.choice(4, size=100), rng.uniform(1, 1000, size=100)
+    kinds = np.minimum(kinds, n_kinds)
+    horizons = np.linspace(0, time[kinds > 0].max(), 5)[1:]
+    found = [at_horizon(kinds, time, horizon=h, cause=1).sample_weight.max() for h in horizons]
+    np.testing.assert_allclose(found, WEIGHTS, rtol=1e-14)
+
+
+def test_rows_that_are_censored_at_the_horizon():
+    """A Brier score of .03 by tests/test_multiple_brier.py of shi-ang/SurvivalEVAL."""
+    y, weights = at_horizon([1, 0, 0], [1, 2, 3], horizon=2)
+    assert brier_score_loss(y, [0.8, 0.2, 0.1], sample_weight=weights) == pytest.approx(0.03)
 
 
 # By aj_calibration_per_event of SurvivalEVAL 0.9.0 with alpha=norm and min_prop_at_risk=0.

@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import brier_score_loss
 
 from skcal._numerics.survival._censoring import find_followed
+from skcal.inference import confidence_interval
 from skcal.metrics import integrated_calibration_index
 from skcal.survival import (
     RecalibratedSurvivalCV,
@@ -237,43 +238,120 @@ def test_index_of_lifelines_with_censoring(lifelines, factor):
 # --------------------------------------------------------------------------- published values
 
 
-def predict_recurrence(X, *, with_pgr):
-    """Risk within five years by the models that were fitted to the Rotterdam data.
+# By 02_predsurv and 03_predsurv_extended of danielegiardiello/Prediction_performance_survival, see
+# McLernon et al. (2023). Annals of Internal Medicine 176. doi:10.7326/M22-0844: patients of the
+# German Breast Cancer Study Group, and models that were fitted to the Rotterdam data, without and
+# with progesterone receptors. The baseline survival, and coefficients of sizes, nodes and grades.
+MODELS = {
+    "basic": (0.804, [0.342, 0.574, 0.304, -0.811, 0.362]),
+    "extended": (0.761, [0.320, 0.554, 0.305, -0.820, 0.305, -0.003, 0.013]),
+}
+PUBLISHED = {
+    "basic": {
+        "ratio": (1.02, 0.91, 1.14),
+        "brier": (0.225, 0.209, 0.240),
+        "scaled_brier": 0.101,
+        "index": (0.03, 0.03, 0.07),
+    },
+    "extended": {
+        "ratio": (1.00, 0.89, 1.12),
+        "brier": (0.217, 0.202, 0.233),
+        "scaled_brier": 0.130,
+        "index": (0.02, 0.02, 0.05),
+    },
+}
 
-    Coefficients of an early 02_predsurv of danielegiardiello/Prediction_performance_survival, see
-    McLernon et al. (2023). Annals of Internal Medicine 176. doi:10.7326/M22-0844. The spline of
-    progesterone receptors is that of rcspline.eval of Hmisc.
-    """
-    grade = X.tgrade.map({"I": 1, "II": 2, "III": 3}).to_numpy(float)
-    size, nodes = X.tsize.to_numpy(), X.pnodes.to_numpy()
-    columns = [(size > 20) & (size <= 50), size > 50, nodes == 0, nodes > 3, grade]
-    if not with_pgr:
-        weights = [0.3922098, 0.6656456, -0.3538533, 0.6936283, 0.3766110]
-        return 1 - 0.8604385 ** np.exp(np.array(columns).T @ weights)
-    pgr = np.minimum(X.progrec.to_numpy(), 1347.85)
-    first, middle, last = (np.maximum(pgr - knot, 0) ** 3 for knot in (0, 41, 486))
-    columns += [pgr, (first - middle * 486 / 445 + last * 41 / 445) / 486**2]
-    weights = [0.37096136, 0.64380754, -0.37445717, 0.66988919, 0.32169223]
-    weights += [-0.00293231, 0.01281538]
-    return 1 - 0.8084657 ** np.exp(np.array(columns).T @ weights)
+
+def bend(x, first, middle, last):
+    """The second column of a restricted cubic spline of three knots, as rcspline.eval of Hmisc."""
+    low, mid, high = (np.maximum(x - knot, 0) ** 3 for knot in (first, middle, last))
+    width = last - middle
+    change = low - mid * (last - first) / width + high * (middle - first) / width
+    return change / (last - first) ** 2
 
 
-@pytest.mark.parametrize(("with_pgr", "ratio", "brier"), [(False, 1.07, 0.22), (True, 1.03, 0.21)])
-def test_breast_cancer_of_the_german_study_group(sksurv, with_pgr, ratio, brier):
-    """Observed over expected events at five years, and Brier score just before, as published."""
-    datasets = pytest.importorskip("sksurv.datasets")
-    X, y = datasets.load_gbsg2()
+@pytest.fixture(params=MODELS)
+def recurrence(sksurv, request):
+    """Events and years, up to five, predicted risks within five years, and what is published."""
+    X, y = pytest.importorskip("sksurv.datasets").load_gbsg2()
+    size, nodes = X.tsize.to_numpy(), np.minimum(X.pnodes.to_numpy(), 19)
+    receptors = np.minimum(X.progrec.to_numpy(), 1360)
+    columns = [(size > 20) & (size <= 50), size > 50, nodes, bend(nodes, 0, 1, 9)]
+    columns += [X.tgrade == "III", receptors, bend(receptors, 0, 41, 486)]
+    baseline, weights = MODELS[request.param]
+    risk = 1 - baseline ** np.exp(np.transpose(columns[: len(weights)]).astype(float) @ weights)
     year = np.minimum(y["time"] / 365.25, 5)
     event = y["cens"] & (y["time"] <= 5 * 365.25)
-    risk = predict_recurrence(X, with_pgr=with_pgr)
-    found = aj_calibration(event, year, risk[:, None], times=[5], random_state=0)
-    assert found.observed / found.predicted == pytest.approx(ratio, abs=0.005)
-    observed = pseudo_values(event, year, horizon=5).mean()
-    assert observed == pytest.approx(found.observed[0], abs=1e-12)
-    assert found.pvalue > 0.05  # their intervals, .95 to 1.20 and .92 to 1.16, hold 1
-    outcomes = at_horizon(event, year, horizon=4.95)
-    found = brier_score_loss(outcomes.y_true, risk, sample_weight=outcomes.sample_weight)
-    assert found == pytest.approx(brier, abs=0.005)
+    return event, year, risk, PUBLISHED[request.param]
+
+
+def test_published_ratio_of_breast_cancer(recurrence):
+    """Their interval takes the events for a Poisson variable, and is longer."""
+    event, year, risk, published = recurrence
+    found = survival_calibration(event, year, risk[:, None], times=[5], random_state=0).horizons[0]
+    ends = np.exp(np.array([0, -1, 1]) * 1.959964 / np.sqrt(event.sum()))
+    np.testing.assert_allclose(found.ratio.estimate * ends, published["ratio"], atol=0.005)
+    assert published["ratio"][1] < found.ratio.low < 1 < found.ratio.high < published["ratio"][2]
+    assert found.pvalue > 0.05
+    curves = aj_calibration(event, year, risk[:, None], times=[5], random_state=0)
+    assert curves.observed[0] == pytest.approx(found.observed.estimate, abs=1e-12)
+
+
+def test_published_brier_scores_of_breast_cancer(recurrence):
+    """By riskRegression just before five years, as is what is gained over the observed risk."""
+    event, year, risk, published = recurrence
+    y, weights = at_horizon(event, year, horizon=4.99)
+    found = brier_score_loss(y, risk, sample_weight=weights)
+    assert found == pytest.approx(published["brier"][0], abs=0.0005)
+    observed = np.average(y, weights=weights)
+    scaled = 1 - found / (observed * (1 - observed))
+    assert scaled == pytest.approx(published["scaled_brier"], abs=0.0005)
+    ends = confidence_interval(
+        y,
+        risk,
+        measure=brier_score_loss,
+        sample_weight=weights,
+        method="percentile",
+        n_resamples=499,
+        random_state=0,
+    )
+    np.testing.assert_allclose(ends[1:], published["brier"][1:], atol=0.003)
+
+
+def test_published_indices_of_breast_cancer(recurrence, lifelines):
+    """ICI, E50 and E90 of all rows, by a Cox model of a spline of the risk."""
+    event, year, risk, published = recurrence
+
+    def expand(risk):
+        x = np.log(-np.log1p(-risk))
+        return pd.DataFrame({"x": x, "bent": bend(x, *knots)})
+
+    knots = np.quantile(np.log(-np.log1p(-risk)), [0.1, 0.5, 0.9])
+    data = expand(risk).assign(year=year, event=event)
+    model = lifelines.CoxPHFitter().fit(data, "year", "event")
+
+    def curve(prob_pred, prob_true, weight):
+        return 1 - model.predict_survival_function(expand(prob_pred), times=[5]).iloc[0]
+
+    found = [
+        integrated_calibration_index(event, risk, curve=curve, quantile=q) for q in (None, 0.5, 0.9)
+    ]
+    np.testing.assert_allclose(found, published["index"], atol=0.005)
+
+
+def test_pseudo_values_of_lung_cancer(lifelines):
+    """What R's survival prints of its data "lung": range(pseudo(...)), and summary(survfit(...)).
+
+    See tests/Examples/survival-Ex.Rout.save of therneau/survival for the range.
+    """
+    data = lifelines.datasets.load_lung()
+    event, day = data.status == 1, data.time
+    survival = 1 - pseudo_values(event, day, horizon=730)
+    np.testing.assert_allclose([survival.min(), survival.max()], [-0.335248, 1.693831], atol=5e-7)
+    for horizon, expected, error in ((182, 0.708, 0.0303), (365.25, 0.409, 0.0358)):
+        survival = 1 - pseudo_values(event, day, horizon=horizon)
+        assert survival.mean() == pytest.approx(expected, abs=0.0005)
+        assert survival.std() / np.sqrt(len(day)) == pytest.approx(error, abs=0.00005)
 
 
 # --------------------------------------------------------------------------- repair
