@@ -438,20 +438,39 @@ NOTTINGHAM = {
 }
 
 
+def weigh_after(y, risk, horizon):
+    """The Brier score with weights by the probability not to be censored at a time.
+
+    Those of `at_horizon` are by that not to be censored before it, as events come first.
+    """
+    event, time = y["cens"] & (y["time"] <= horizon), y["time"]
+    places = np.nextafter(np.minimum(time, horizon), np.inf)
+    weights = (event | (time > horizon)) / find_followed(y["cens"], time, places)
+    return brier_score_loss(event, risk, sample_weight=weights) * np.mean(weights)
+
+
 @pytest.mark.parametrize("horizon", NOTTINGHAM)
 def test_brier_scores_of_the_nottingham_index(sksurv, horizon):
-    """Risks are Kaplan-Meier estimates of three groups, each the mean of its pseudo-values.
-
-    They weigh by the probability not to be censored at a time, we by that not to be so before it.
-    """
-    datasets = pytest.importorskip("sksurv.datasets")
-    X, y = datasets.load_gbsg2()
+    """Risks are Kaplan-Meier estimates of three groups, each the mean of its pseudo-values."""
+    X, y = pytest.importorskip("sksurv.datasets").load_gbsg2()
     index = X["tsize"] / 50 + 1 + X["tgrade"].map({"I": 1, "II": 2, "III": 3}).astype(int)
     group = np.digitize(index, [3.4, np.nextafter(5.4, 6)])
     numbers = pseudo_values(y["cens"], y["time"], horizon=horizon, strata=group)
     risk = (np.bincount(group, numbers) / np.bincount(group))[group]
-    event, time = y["cens"] & (y["time"] <= horizon), y["time"]
-    places = np.nextafter(np.minimum(time, horizon), np.inf)
-    weights = (event | (time > horizon)) / find_followed(y["cens"], time, places)
-    found = brier_score_loss(event, risk, sample_weight=weights) * np.mean(weights)
-    assert found == pytest.approx(NOTTINGHAM[horizon], rel=1e-6)
+    assert weigh_after(y, risk, horizon) == pytest.approx(NOTTINGHAM[horizon], rel=1e-6)
+
+
+def test_brier_score_of_the_documentation_of_scikit_survival(sksurv):
+    """Of brier_score; which weights are meant matters less than .0001, though 35 days have ties."""
+    X, y = pytest.importorskip("sksurv.datasets").load_gbsg2()
+    X = (
+        pytest.importorskip("sksurv.preprocessing")
+        .OneHotEncoder()
+        .fit_transform(X.assign(tgrade=X["tgrade"].map(len).astype(int)))
+    )
+    model = sksurv.linear_model.CoxPHSurvivalAnalysis(ties="efron").fit(X, y)
+    risk = np.array([1 - curve(1825) for curve in model.predict_survival_function(X)])
+    assert weigh_after(y, risk, 1825) == pytest.approx(0.20881843, abs=5e-9)
+    outcomes = at_horizon(y["cens"], y["time"], horizon=1825)
+    found = brier_score_loss(outcomes.y_true, risk, sample_weight=outcomes.sample_weight)
+    assert found == pytest.approx(0.20881843, abs=1e-4)
