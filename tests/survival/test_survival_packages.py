@@ -91,6 +91,25 @@ def test_risks_of_lifelines_and_scikit_survival(lifelines, sksurv):
             np.testing.assert_allclose(found.observed, expected[kind], atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["bmt", "cgvhd"])
+def test_standard_errors_with_competing_risks(sksurv, name):
+    """Those of pseudo-values are about Aalen's, which scikit-survival's tests hold against SAS."""
+    _, y = getattr(pytest.importorskip("sksurv.datasets"), f"load_{name}")()
+    kinds, time = y["status"].astype(int), y["ftime"]
+    horizons = np.quantile(time, [0.2, 0.5, 0.75])
+    at, risks, ends = sksurv.nonparametric.cumulative_incidence_competing_risks(
+        kinds, time, conf_type="log-log", var_type="Aalen"
+    )
+    places = np.searchsorted(at, horizons, side="right") - 1
+    for kind in (1, 2):
+        values = pseudo_values(kinds, time, horizon=horizons, cause=kind)
+        risk = risks[kind, places]
+        np.testing.assert_allclose(values.mean(axis=0), risk, atol=1e-12)
+        low, high = np.log(-np.log(ends[kind][:, places]))
+        error = np.abs(low - high) / (2 * 1.959964) * risk * -np.log(risk)
+        np.testing.assert_allclose(values.std(axis=0) / np.sqrt(len(time)), error, rtol=0.02)
+
+
 # --------------------------------------------------------------------------- models
 
 
