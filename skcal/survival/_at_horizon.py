@@ -109,10 +109,12 @@ def at_horizon(
     the outcomes. Intervals and the tests of :func:`~skcal.inference.cox_recalibration`,
     :func:`~skcal.inference.calibration_belt_test` and
     :func:`~skcal.inference.hosmer_lemeshow_test` allow for it, see :ref:`weights-in-inference`.
-    They treat the weights as known, which makes them slightly too long. Tests that draw outcomes
-    from the predictions, such as :func:`~skcal.inference.calibration_test`, and with them the
-    report, refuse these weights; :func:`martingale_test` and :func:`d_calibration` need none. The
-    array carries a mark for that, which a data frame or another library does not keep.
+    They treat the weights as known, and take the mean of weighted predictions, so that they are
+    longer than those of :func:`survival_calibration`: that of observed over expected by a third
+    with 75 % of the rows censored. Tests that draw outcomes from the predictions, such as
+    :func:`~skcal.inference.calibration_test`, and with them the report, refuse these weights;
+    :func:`martingale_test` and :func:`d_calibration` need none. The array carries a mark for that,
+    which a data frame or another library does not keep.
 
     An event of another kind is not censoring: who died of something else has not had this event at
     any later time, and counts with the outcome 0. Say so with `cause`.
