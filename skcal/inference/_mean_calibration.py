@@ -20,7 +20,7 @@ from skcal.inference._test_result import TestResult
 
 # Which of rise and fall an alternative is about.
 _SIDES = {"two-sided": [0, 1], "greater": [0], "less": [1]}
-# Beyond this number of independent rows, blocks of neighbours have signs.
+# Beyond this number of rows, sums end between blocks of neighbours.
 _MANY = 1 << 12
 _N_BLOCKS = 1 << 11
 
@@ -107,10 +107,10 @@ def mean_calibration_test(
       skewed: without a large claim both the sum and its estimated deviation are too small, so that
       falls look larger than they are. Random signs alone do not show that.
 
-    Of more than 4096 independent rows the neighbours in 2048 blocks of about equal size share a
-    sign, and sums begin and end between blocks, for the statistic and the draws alike: sums of
-    blocks are independent and have mean 0, too. Rows with equal predictions are in random order,
-    and may have several signs. The estimate is that of all rows.
+    Of more than 4096 rows, sums begin and end between 2048 blocks of neighbours of about equal
+    size, for the statistic and the draws alike; the estimate is that of all rows. Independent rows
+    of a block share a sign: sums of blocks are independent and have mean 0, too. Rows with equal
+    predictions are in random order, and may have several signs.
 
     A p-value is the share of draws that are at least as large, the sample counted as one, and that
     of two sides is twice the smaller one. If all targets are 0 and no prediction is negative, there
@@ -161,8 +161,9 @@ def mean_calibration_test(
     )
     sides = _SIDES[alternative]
     exact = signed.observe()
-    if rows.member is None and len(weights) > _MANY:
-        place, member = unite_neighbours(rows.predictions, _N_BLOCKS)
+    if len(weights) > _MANY:
+        place, block = unite_neighbours(rows.predictions, _N_BLOCKS)
+        member = block if rows.member is None else rows.member
         signed = SignedResiduals(place, residuals / unit, weights, member, deviation == "range")
     error, scale = signed.observe(), signed.deviation
     if scale == 0:

@@ -239,11 +239,13 @@ def test_levels(kind, n, rng):
     assert n_rejected <= binom(n_samples, 0.05).ppf(0.999)
 
 
-def test_many_rows_are_tested_in_blocks_of_neighbours(rng):
+@pytest.mark.parametrize("clustered", [False, True])
+def test_many_rows_are_tested_in_blocks_of_neighbours(clustered, rng):
     """The estimate is that of all rows, and the statistic the same up to what blocks hide."""
     p = np.round(rng.gamma(4, 1 / 4, 20_000), 4)
     y = rng.poisson(p**1.02)
-    found = mean_calibration_test(y, p, random_state=0)
+    members = rng.integers(5000, size=20_000) if clustered else None
+    found = mean_calibration_test(y, p, clusters=members, random_state=0)
     order = np.argsort(p, kind="stable")
     last = np.append(np.diff(p[order]) > 0, True)
     sums = np.append(0, np.cumsum((y - p)[order])[last])
@@ -257,7 +259,11 @@ def test_many_rows_are_tested_in_blocks_of_neighbours(rng):
     ends = np.append(0, np.cumsum(np.bincount(place, (y - p)[order])))
     low, high = np.minimum.accumulate(ends), np.maximum.accumulate(ends)
     largest = max((ends - low).max(), (high - ends).max())
-    # Which rows of equal predictions share a sign is drawn.
+    # Which rows of equal predictions share a sign is drawn, but not that of clusters.
+    if clustered:
+        spread = np.sqrt(np.sum(np.bincount(members, y - p) ** 2))
+        assert found.statistic == pytest.approx(largest / spread, rel=1e-12)
+        return
     spread = np.sqrt(np.sum(np.bincount(unit, (y - p)[order]) ** 2))
     assert found.statistic == pytest.approx(largest / spread, rel=0.02)
 
