@@ -119,7 +119,7 @@ def cross_fit(recalibrator, proba, codes, weights, n_folds, member=None):
         (train, test) for train, test in splits if len(test) and has_two_classes(codes[train])
     ]
     answer = proba.copy()
-    parts = predict_held_out(recalibrator, proba, codes, weights, splits)
+    parts = predict_held_out(recalibrator, proba, codes, weights, splits, member is None)
     for (_, test), part in zip(splits, parts, strict=True):
         answer[test] = part
     return answer

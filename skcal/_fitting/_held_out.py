@@ -41,14 +41,14 @@ def take_score_rows(scores, rows):
     return np.take(scores.T, rows, axis=1).T
 
 
-def predict_held_out(recalibrator, scores, codes, sample_weight, splits):
+def predict_held_out(recalibrator, scores, codes, sample_weight, splits, is_dealt=False):
     """Probabilities of the test rows of each split by a map fitted on its training rows.
 
     `codes` has the column of the true class. A mixture has a way of its own, ``_predict_held_out``,
-    which fits no member twice.
+    which fits no member twice. `is_dealt` tells that folds are dealt at random, row by row.
     """
     if hasattr(recalibrator, "_predict_held_out"):
-        return recalibrator._predict_held_out(scores, codes, sample_weight, splits)
+        return recalibrator._predict_held_out(scores, codes, sample_weight, splits, is_dealt)
     return [predict_split(recalibrator, scores, codes, sample_weight, *split) for split in splits]
 
 

@@ -41,6 +41,8 @@ _SMALLEST_WEIGHT = 1e-4
 # A recalibrator is left out if held-out rows are less likely under it than under the best member by
 # more than this factor, a logarithm; the scores if by twice their prior count, by default the same.
 _REFUTED, _REFUTED_PER_ROW = 10.0, 2.0
+# Splits after which members are judged, beside the first one.
+_N_FIRST = 3
 # With another prior count intercepts need as many times the evidence.
 _DEFAULT_COUNT = 5.0
 # Prior counts of the scores are between these, beyond which sums would not be exact.
@@ -97,7 +99,7 @@ class AutoRecalibration(BaseRecalibrator):
         is 0; a class without rows has 0.
     log_losses_ : ndarray of shape (n_recalibrators + 1,)
         Mean log loss on the rows that a map was not fitted on, of the scores first; those of the
-        first fold where it refutes the map (see Notes). NaN for recalibrators that could not be
+        first folds where these refute the map (see Notes). NaN for recalibrators that could not be
         fitted.
     gain_ : float
         By how much the mean log loss of such rows is lower for the mixture, before intercepts, than
@@ -141,11 +143,11 @@ class AutoRecalibration(BaseRecalibrator):
     probability of 0 of what came true does not decide. A linear pool cannot tell a refuted member
     from a weak one: a hundredth of a score of .5 is as much as an event of .5 %. Weights of
     recalibrators below 0.0001 become 0. Each remaining recalibrator is fitted again, on all rows.
-    A recalibrator is not fitted to other folds if the first one of a number of folds refutes it
-    for all rows: if that has at least 1000 rows, and they are less likely under it than under the
-    best member by more than 10 and six standard errors of the difference. Where a row of any fold
-    weighs more than 1, which copies count for, 10 is multiplied by the largest weight: the first
-    fold does not show what a heavy row of another one tells.
+    A recalibrator is not fitted to other folds if the first one of a number of folds, or the first
+    three, refute it for all rows: if they have at least 1000 rows, and these are less likely under
+    it than under the best member by more than 10 and six standard errors of the difference. Where a
+    row of any fold weighs more than 1, which copies count for, 10 is multiplied by the largest
+    weight: the first folds do not show what a heavy row of another one tells.
 
     If all rows are right, they do not show how often others will be wrong. So the scores get the
     weight for which the mixture gives :math:`\sum_i \omega_i (1 - p(y_i \mid x_i)) \ge 1`, one
@@ -397,21 +399,25 @@ class AutoRecalibration(BaseRecalibrator):
         before = losses.get(_IDENTITY, 0.0)
         self.gain_ = before - after if before != after else 0.0  # also where both are infinite
 
-    def _predict_held_out(self, scores, codes, sample_weight, splits):
-        """Probabilities of the test rows of each split; its weights come from the other splits."""
+    def _predict_held_out(self, scores, codes, sample_weight, splits, is_dealt):
+        """Probabilities of the test rows of each split; its weights come from the other splits.
+
+        What the first folds refute by six standard errors the others do not take in.
+        """
         self._check_options()
         members = self._list_members(scores.shape[1])
-        held_out, _ = self._hold_out(members, scores, codes, sample_weight, splits, _take_all)
-        codes_of = [codes[test] for _, test in splits]
-        own = {
-            name: [_take_own(*pair) for pair in zip(parts, codes_of, strict=True)]
-            for name, parts in held_out.items()
-        }
-        stack = _Stack(own, codes, sample_weight, splits, self.prior_rows)
+        held_out, _ = self._hold_out(
+            members, scores, codes, sample_weight, splits, _take_all, is_dealt
+        )
+        stack = _Stack(held_out, codes, sample_weight, splits, self.prior_rows)
         mixed = [
-            _mix(stack.weigh_others(k), {name: parts[k] for name, parts in held_out.items()})
+            _mix(
+                stack.weigh_others(k),
+                {name: parts[k] for name, parts in held_out.items() if k < len(parts)},
+            )
             for k in range(len(splits))
         ]
+        codes_of = [codes[test] for _, test in splits]
         return [self._correct(k, mixed, codes_of, stack.masses) for k in range(len(splits))]
 
     def _correct(self, split, mixed, codes, masses):
@@ -475,20 +481,23 @@ class AutoRecalibration(BaseRecalibrator):
         )
         return everything, sample_weight, []
 
-    def _hold_out(self, members, scores, codes, sample_weight, splits, take, is_dealt=False):
+    def _hold_out(self, members, scores, codes, sample_weight, splits, take, is_dealt):
         """By name, what is taken of the probabilities of the test rows of each split, and a fit.
 
-        With folds that are dealt at random, only of the first split where that refutes a member.
+        With folds that are dealt at random, only of the first splits where these refute a member.
         """
         given = self._to_probabilities(scores)
         held_out = {_IDENTITY: [take(given[test], codes[test]) for _, test in splits]}
         failures, near, left = {}, {}, list(members)
         # What one fold tells is where the searches of the others start.
-        for some in (splits[:1], splits[1:]):
-            if is_dealt and near:
-                first = {name: held_out[name][:1] for name in (_IDENTITY, *left)}
-                stack = _Stack(first, codes, sample_weight, splits, self.prior_rows)
-                left = stack.list_hopeful()[1:]
+        for first, last in ((0, 1), (1, _N_FIRST), (_N_FIRST, len(splits))):
+            some = splits[first:last]
+            if not (left and some):
+                break
+            if is_dealt and first:
+                own = {name: held_out[name] for name in (_IDENTITY, *left)}
+                stack = _Stack(own, codes, sample_weight, splits, self.prior_rows)
+                left = stack.list_hopeful(first)[1:]
             jobs = [(name, *split) for name in left for split in some]
             common = scores, codes, sample_weight, take
             arguments = [
@@ -551,13 +560,17 @@ class _Stack:
         self.n_tested = [len(held_out[name]) for name in self.names]
         self.likelihoods = [np.zeros((len(self.names), len(mass))) for mass in self.masses]
         for number, name in enumerate(self.names):
-            for likelihoods, part in zip(self.likelihoods, held_out[name], strict=False):
-                likelihoods[number] = part
+            for likelihoods, part, test in zip(
+                self.likelihoods, held_out[name], tests, strict=False
+            ):
+                likelihoods[number] = part if part.ndim == 1 else _take_own(part, codes[test])
 
-    def list_hopeful(self):
-        """Names of members that the rows of the first split may leave in, the first one always."""
+    def list_hopeful(self, n_splits):
+        """Names of members that the rows of the first splits may leave in, the first one always."""
         limits = self.limits * max(mass.max(initial=1.0) for mass in self.masses)
-        refuted = find_refuted(self.likelihoods[0], self.masses[0], limits, self.n_rows)
+        likelihoods = np.concatenate(self.likelihoods[:n_splits], axis=1)
+        mass = np.concatenate(self.masses[:n_splits])
+        refuted = find_refuted(likelihoods, mass, limits, self.n_rows)
         return [name for k, name in enumerate(self.names) if k == 0 or not refuted[k]]
 
     @property
