@@ -157,7 +157,7 @@ def measure(problems, labels, n_classes):
 
 def draw(rng, proba, n_samples):
     edges = find_label_edges(proba)
-    return np.stack([draw_labels(rng, edges) for _ in range(n_samples)])
+    return draw_labels(rng, edges, n_samples)
 
 
 def find_powers(proba, truth, n_samples):

@@ -47,10 +47,7 @@ class BoundMeasure(NamedTuple):
 
     def find_option(self, name):
         """Value of an option as it is set, or None where there is no such option."""
-        if name in self.options:
-            return self.options[name]
-        parameters = inspect.signature(self.function).parameters
-        return parameters[name].default if name in parameters else None
+        return (find_defaults(self.function) | self.options).get(name)
 
     @property
     def known(self):

@@ -9,8 +9,14 @@ from skcal._numerics.cells._merging import BinomialSums, average_kinds
 from skcal._sources._bound_measure import bind_for_rows
 from skcal._sources._cell_measures import bound_cells, is_averaged, measure_cells
 from skcal._sources._cross_fit import CountParts, Residuals
-from skcal._sources._merged_problems import merge_for
-from skcal._sources._null_draws import IndependentSums, NullCells, make_cell_measure
+from skcal._sources._merged_problems import MergedProblem, merge_for
+from skcal._sources._null_draws import (
+    IndependentSums,
+    NullCells,
+    average_measures,
+    make_cell_measure,
+    make_omnibus,
+)
 from skcal._sources._resamples import CellResamples, CountedKinds, SmoothResamples
 from skcal._sources._row_source import NARROWEST
 
@@ -42,10 +48,12 @@ class CellSource:
         positive = self._counts[1, self._filled][merged.order]
         outcomes = merged.sum_rows(positive).astype(np.float64)
         variance = merged.sum_rows(n_rows * predictions * (1 - predictions))
-        measure = make_cell_measure(
-            self.statistic, merged, variance, int(n_rows.sum()), is_omnibus=is_omnibus
-        )
-        return NullCells([measure], IndependentSums([sums]), [outcomes], np.ones(1))
+        problem = MergedProblem(merged, variance, int(n_rows.sum()), outcomes, 1.0)
+        if is_omnibus:
+            measure = make_omnibus([problem])
+        else:
+            measure = average_measures([make_cell_measure(self.statistic, problem)], np.ones(1))
+        return NullCells(measure, IndependentSums([sums]), [outcomes])
 
     def make_resamples(self):
         """Source of values for resamples, with the value that they vary around."""

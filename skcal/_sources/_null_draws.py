@@ -3,12 +3,14 @@
 import numpy as np
 
 from skcal._input._sample import Sample
-from skcal._numerics.cells._merging import draw_labels, find_label_edges
+from skcal._numerics.cells._merging import Hits, draw_labels, find_label_edges
 from skcal._numerics.cells._order import find_begins
-from skcal._numerics.inference._omnibus import OmnibusOnPlaces
+from skcal._numerics.inference._omnibus import LargestOmnibus, OmnibusOnPlaces
 
-# Sums of outcomes that are drawn at a time.
-_BUDGET = 1 << 22
+# Sums of outcomes that are drawn at a time, and hits, of which several arrays stay in the cache.
+_BUDGET, _HITS = 1 << 22, 1 << 18
+# Bins of a problem of the omnibus statistic, about.
+_BINS = 16
 
 
 class NullRows:
@@ -36,7 +38,7 @@ class NullRows:
     def _draw_target(self, rng):
         if self._rows.proba.ndim == 1 or self._rows.is_multilabel:
             return (rng.random(self._truth.shape) < self._truth).astype(np.intp)
-        column = draw_labels(rng, self._edges)
+        (column,) = draw_labels(rng, self._edges, 1)
         is_reversed = not self._rows.is_multiclass and self._rows.positive_column == 0
         return 1 - column if is_reversed else column
 
@@ -44,26 +46,20 @@ class NullRows:
 class NullCells:
     """A statistic of binary problems whose rows are merged in small cells.
 
-    `measures` has a function of sums of outcomes by cell for each problem, see `make_cell_measure`;
-    `sums.draw(rng, n_draws)` returns the sums of each problem, in arrays of n_draws rows or as
-    `Hits`. The sums `outcomes` of the sample have the value `observed`. `shares` weigh the problems
-    in the mean; None takes the largest value instead.
+    `measure` is a function of what ``sums.draw(rng, n_draws)`` returns. The sums `outcomes` of the
+    sample, an array for each problem, have the value `observed`.
     """
 
-    def __init__(self, measures, sums, outcomes, shares):
-        self._measures, self._sums, self._shares = measures, sums, shares
-        self._step = max(1, _BUDGET // sums.count(sum(map(len, outcomes))))
-        (self.observed,) = self._measure([values[None] for values in outcomes])
+    def __init__(self, measure, sums, outcomes):
+        self._measure, self._sums = measure, sums
+        self._step = max(1, sums.limit_draws(sum(map(len, outcomes))))
+        (self.observed,) = measure(sums.read(outcomes))
 
     def draw(self, rng, n_draws):
         """Values for outcomes that are drawn."""
         starts = range(0, n_draws, self._step)
         sizes = [min(self._step, n_draws - start) for start in starts]
         return np.concatenate([self._measure(self._sums.draw(rng, size)) for size in sizes])
-
-    def _measure(self, sums):
-        values = [measure(own) for measure, own in zip(self._measures, sums, strict=True)]
-        return np.max(values, axis=0) if self._shares is None else self._shares @ np.stack(values)
 
 
 class IndependentSums:
@@ -72,16 +68,20 @@ class IndependentSums:
     def __init__(self, sources):
         self._sources = sources
 
-    def count(self, n_cells):
-        """How many numbers a draw has for a number of cells."""
-        return n_cells
+    def limit_draws(self, n_cells):
+        """How many draws of a number of cells to ask for at a time."""
+        return _BUDGET // n_cells
+
+    def read(self, outcomes):
+        """The sums of one sample in the form of those that are drawn."""
+        return [values[None] for values in outcomes]
 
     def draw(self, rng, n_draws):
-        """Sums of each problem."""
+        """Sums of each problem, in arrays of n_draws rows."""
         return [source.draw(rng, n_draws) for source in self._sources]
 
 
-class SharedSums:
+class SharedSums(IndependentSums):
     """Sums of outcomes of problems that read the same labels.
 
     `source` has the cells of one problem after those of another; `starts` are their first cells.
@@ -90,41 +90,58 @@ class SharedSums:
     def __init__(self, source, starts):
         self._source, self._starts = source, starts
 
-    def count(self, n_cells):
-        """How many numbers a draw has for a number of cells."""
-        return n_cells
-
     def draw(self, rng, n_draws):
-        """Sums of each problem."""
+        """Sums of each problem, in arrays of n_draws rows."""
         return np.split(self._source.draw(rng, n_draws), self._starts[1:], axis=1)
 
 
 class SharedHits(SharedSums):
     """The same as `Hits`, for one problem of each label: these have far more cells than rows."""
 
-    def count(self, n_cells):
-        """As many numbers as rows."""
-        return self._source.n_rows
+    def limit_draws(self, n_cells):
+        """By the number of rows, or of bins of all problems."""
+        return _HITS // max(self._source.n_rows, _BINS * len(self._starts))
+
+    def read(self, outcomes):
+        """The `Hits` of one sample."""
+        sums = np.concatenate(outcomes)
+        cell = np.flatnonzero(sums)
+        problem = np.searchsorted(self._starts, cell, side="right") - 1
+        return Hits(problem, cell, sums[cell], 1)
 
     def draw(self, rng, n_draws):
-        """`Hits` of each problem."""
-        return self._source.draw_hits(rng, n_draws, self._starts)
+        """`Hits` of all problems."""
+        return self._source.draw_hits(rng, n_draws)
 
 
-def make_cell_measure(statistic, merged, variance, n_rows, *, unit=1.0, is_omnibus=False, step=1.0):
+def average_measures(measures, shares):
+    """Function of the sums of several problems: the mean of their measures, weighed by shares."""
+
+    def measure(sums):
+        return shares @ np.stack([one(own) for one, own in zip(measures, sums, strict=True)])
+
+    return measure
+
+
+def make_omnibus(problems):
+    """Function of the sums of several `MergedProblem`: the largest of their omnibus statistics."""
+    places = [
+        OmnibusOnPlaces(each.merged.places, each.merged.mass, each.variance, each.n_rows)
+        for each in problems
+    ]
+    return LargestOmnibus(places).measure
+
+
+def make_cell_measure(statistic, problem, step=1.0):
     """Function ``f(sums) -> values`` of sums of outcomes by cell, one row for each sample.
 
-    The statistic is a measure of one binary problem, unless `is_omnibus` asks for the omnibus
-    statistic. `variance` is that of the sums of a calibrated model; `unit` is the weight of a mass
-    of 1.
+    The statistic is a measure of one binary problem, a `MergedProblem`.
     """
-    places, mass = merged.places, merged.mass
-    if is_omnibus:
-        return OmnibusOnPlaces(places, mass, variance, n_rows).measure
+    places, mass = problem.merged.places, problem.merged.mass
     measure_sums = statistic.traits.measure_sums
     if measure_sums:
-        return measure_sums(places, mass, variance / mass.sum() ** 2)
-    statistic, weights = statistic.fix_bins(n_rows), unit * mass
+        return measure_sums(places, mass, problem.variance / mass.sum() ** 2)
+    statistic, weights = statistic.fix_bins(problem.n_rows), problem.unit * mass
     make_sample = Sample.of_distinct if find_begins(places).all() else Sample
 
     def measure(sums):

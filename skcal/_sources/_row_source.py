@@ -11,7 +11,13 @@ from skcal._numerics.cells._merging import average_kinds, count_effectively
 from skcal._numerics.inference._cluster_signs import find_design_effect, has_known_law
 from skcal._sources._cross_fit import CountParts, Residuals, RowParts, WeightedParts
 from skcal._sources._merged_problems import make_independent, make_shared, make_signed, merge_for
-from skcal._sources._null_draws import NullCells, NullRows, make_cell_measure
+from skcal._sources._null_draws import (
+    NullCells,
+    NullRows,
+    average_measures,
+    make_cell_measure,
+    make_omnibus,
+)
 from skcal._sources._resamples import CellResamples, KindsOfRows, RowResamples, SmoothResamples
 
 # Resamples of more rows are merged; those of fewer are as fast as they are.
@@ -88,22 +94,13 @@ class RowSource:
         return self._units is not None and self._units.member is not None
 
     def _compare_on_cells(self, problems, sums, is_omnibus, step=1.0):
+        outcomes = [problem.outcomes for problem in problems]
+        if is_omnibus:
+            return NullCells(make_omnibus(problems), sums, outcomes)
         statistic = self.statistic._replace(reduction="auto")
-        measures = [
-            make_cell_measure(
-                statistic,
-                problem.merged,
-                problem.variance,
-                problem.n_rows,
-                unit=problem.unit,
-                is_omnibus=is_omnibus,
-                step=step,
-            )
-            for problem in problems
-        ]
+        measures = [make_cell_measure(statistic, problem, step) for problem in problems]
         masses = np.array([problem.unit * problem.merged.mass.sum() for problem in problems])
-        shares = None if is_omnibus else masses / masses.sum()
-        return NullCells(measures, sums, [problem.outcomes for problem in problems], shares)
+        return NullCells(average_measures(measures, masses / masses.sum()), sums, outcomes)
 
     def make_resamples(self):
         """Source of values for resamples, which vary about `observed`, by `draw(rng, n_draws)`."""

@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from skcal._numerics.cells._merging import Hits
 from skcal._numerics.inference import _omnibus
-from skcal._numerics.inference._omnibus import IMPOSSIBLE, OmnibusOnPlaces
+from skcal._numerics.inference._omnibus import IMPOSSIBLE, LargestOmnibus, OmnibusOnPlaces
 from skcal.inference import cumulative_calibration_test
 
 
@@ -36,15 +36,16 @@ def find_bins_pvalue(places, outcomes, n_bins):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_scores_and_kuiper(rng, monkeypatch, weighted):
-    monkeypatch.setattr(OmnibusOnPlaces, "_find_bins", lambda _, residuals: np.ones(len(residuals)))
+def test_scores_and_kuiper(rng, weighted):
     for _ in range(20):
         places = np.sort(rng.random(30))
         weights = rng.exponential(size=30) if weighted else np.ones(30)
         outcomes = (rng.random(30) < places**2).astype(float)
         kuiper = cumulative_calibration_test(outcomes, places, sample_weight=weights)
         expected = min(find_cox_pvalue(places, outcomes, weights), kuiper.pvalue)
-        (value,) = make_omnibus(places, weights).measure((weights * outcomes)[None])
+        omnibus = make_omnibus(places, weights)
+        omnibus.variances = np.full(len(omnibus.starts), np.inf)  # so that bins find nothing
+        (value,) = omnibus.measure((weights * outcomes)[None])
         assert np.exp(-value) == pytest.approx(expected, rel=1e-9)
 
 
@@ -161,6 +162,29 @@ def test_hits_have_the_values_of_their_sums(rng, kind):
         mass[-1] = sums[sums[:, -1] > 0, -1][0]  # as some samples have it
     omnibus = OmnibusOnPlaces(places, mass, mass * places * (1 - places), 320)
     values = omnibus.measure(sums)
-    np.testing.assert_allclose(omnibus.measure(hits), values, rtol=1e-9)
+    np.testing.assert_allclose(LargestOmnibus([omnibus]).measure(hits), values, rtol=1e-9)
     if kind == "certain":
         assert 0 < np.count_nonzero(values == IMPOSSIBLE) < n_samples
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_several_problems_have_the_largest_of_their_values(rng, weighted):
+    """Bins and scores of several numbers, places that are certain, and one with nothing else."""
+    problems, sums = [], []
+    for places in ([0.3], [0.0, 1.0], [0.0, 0.1, 0.4], np.sort(rng.beta(0.5, 3, 60))):
+        places, mass = np.array(places), np.full(len(places), 8.0)
+        if weighted:
+            mass = rng.exponential(size=len(places))
+        problems.append(OmnibusOnPlaces(places, mass, mass * places * (1 - places), 8 * len(mass)))
+        sums.append(mass * rng.binomial(8, places, size=(20, len(places))) / 8)
+    sums[1][3] = problems[1].mass  # of what is impossible
+    expected = np.max([one.measure(own) for one, own in zip(problems, sums, strict=True)], axis=0)
+    assert (expected == IMPOSSIBLE).nonzero()[0].tolist() == [3]
+    largest, joined = LargestOmnibus(problems), np.concatenate(sums, axis=1)
+    np.testing.assert_allclose(largest.measure(sums), expected, rtol=1e-12)
+    sample, cell = np.nonzero(joined)
+    problem = np.repeat(np.arange(4), [own.shape[1] for own in sums])[cell]
+    order = np.lexsort((cell, sample, problem))
+    weights = joined[sample, cell][order]
+    hits = Hits((20 * problem + sample)[order], cell[order], weights, 20)
+    np.testing.assert_allclose(largest.measure(hits), expected, rtol=1e-9)

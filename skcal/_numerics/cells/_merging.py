@@ -22,13 +22,15 @@ _N_TRIALS = 1 << 18
 _N_PARTS = 256
 # From this many columns on, labels are found by halving.
 _MANY_COLUMNS = 48
+# Values that are searched for at a time, which stay in the cache.
+_N_SEARCHED = 1 << 14
 
 
 class Hits(NamedTuple):
-    """Outcomes 1 of several samples of the same rows, sorted by sample and by cell."""
+    """Outcomes 1 of several samples of the same rows, sorted by problem, sample and cell."""
 
-    sample: np.ndarray  # numbers of the samples
-    cell: np.ndarray  # numbers of the cells
+    group: np.ndarray  # the number of the problem times n_samples, plus that of the sample
+    cell: np.ndarray  # its number, those of one problem after those of another
     weights: np.ndarray | None  # None stands for ones
     n_samples: int
 
@@ -70,8 +72,9 @@ def merge_rows(predictions, weights=None, edges=(), n_cells=N_CELLS):
         ends = np.searchsorted(predictions, inner, side="right")
         # Many equal rows do not take those below them in.
         tied = np.searchsorted(predictions, shares[1:][np.diff(shares) == 0], side="left")
-        starts = np.unique(np.concatenate([[0], ends, tied]))
-        starts = starts[starts < len(order)]
+        is_start = np.zeros(len(order) + 1, dtype=bool)
+        is_start[np.concatenate([[0], ends, tied])] = True
+        starts = np.flatnonzero(is_start[:-1])
     if weights is None:
         mass = np.diff(starts, append=len(order)).astype(np.float64)
         moment = np.add.reduceat(predictions, starts)
@@ -210,62 +213,64 @@ class CategoricalSums:
 
     def draw(self, rng, n_draws):
         """Sums of shape (n_draws, n_cells)."""
-        return np.stack([self.sum_labels(draw_labels(rng, self._edges)) for _ in range(n_draws)])
+        return np.stack([self.sum_labels(row) for row in draw_labels(rng, self._edges, n_draws)])
 
     def sum_labels(self, labels):
         """Sums of one vector of labels, the numbers of their columns."""
         cells = self._cells[labels * len(self._rows) + self._rows]
         return np.bincount(cells, self._weights, self._n_cells).astype(np.float64, copy=False)
 
-    def draw_hits(self, rng, n_draws, starts):
-        """The `Hits` of each label, whose cells begin at `starts`."""
-        n_rows, sizes = self.n_rows, np.diff(starts, append=self._n_cells)
-        labels = np.stack([draw_labels(rng, self._edges) for _ in range(n_draws)])
-        # The cells of a label once for each draw, before those of the next label.
-        places = self._cells[labels * n_rows + self._rows] + (n_draws - 1) * starts[labels]
-        places += np.arange(n_draws)[:, None] * sizes[labels]
-        weights = None
+    def draw_hits(self, rng, n_draws):
+        """The `Hits` of all labels, where each has cells of its own."""
+        labels, size = draw_labels(rng, self._edges, n_draws), self._n_cells
+        keys = labels * n_draws + np.arange(n_draws)[:, None]
+        keys *= size
+        keys += self._cells.take(labels * self.n_rows + self._rows)
         if self._weights is None:
-            places = np.sort(places, axis=None)
-        else:
-            order = np.argsort(places, axis=None)
-            places, weights = places.ravel()[order], self._weights[order % n_rows]
-        hits, ends = [], np.searchsorted(places, n_draws * np.append(starts, self._n_cells))
-        for first, last, start, size in zip(ends, ends[1:], starts, sizes, strict=False):
-            own = None if weights is None else weights[first:last]
-            hits.append(Hits(*np.divmod(places[first:last] - n_draws * start, size), own, n_draws))
-        return hits
+            return Hits(*np.divmod(np.sort(keys, axis=None), size), None, n_draws)
+        order = np.argsort(keys, axis=None)
+        weights = self._weights[order % self.n_rows]
+        return Hits(*np.divmod(keys.ravel()[order], size), weights, n_draws)
 
 
 def find_label_edges(proba):
     """Where labels end in [0, 1], except the last, in an array of shape (n_classes - 1, n_rows).
 
-    Rows are divided by their sums, which may miss 1 by rounding.
+    Rows are divided by their sums, which may miss 1 by rounding. The edges of a row are side by
+    side in memory where they are many.
     """
     edges = np.cumsum(proba.T, axis=0, dtype=np.float64)
-    return np.ascontiguousarray(edges[:-1] / edges[-1])
+    order = "F" if len(edges) > _MANY_COLUMNS else "C"
+    return np.asarray(edges[:-1] / edges[-1], order=order)
 
 
-def draw_labels(rng, edges):
-    """A label for each row, the number of its column; see `find_label_edges`."""
-    uniform = rng.random(edges.shape[1])  # a label has as many edges below it as its number
+def draw_labels(rng, edges, n_draws):
+    """Labels of shape (n_draws, n_rows), the numbers of their columns; see `find_label_edges`."""
+    # A label has as many edges below it as its number.
+    uniform = rng.random((n_draws, edges.shape[1]))
     if len(edges) >= _MANY_COLUMNS:
-        return _search_columns(edges, uniform)
-    labels = np.zeros(len(uniform), dtype=np.uint8)
+        return _search_rows(edges.T, uniform.T).T
+    labels = np.zeros(uniform.shape, dtype=np.uint8)
     for edge in edges:  # of few columns this is the fastest
         labels += uniform >= edge
     return labels.astype(np.intp)
 
 
-def _search_columns(edges, values):
-    """How many of the sorted edges of its column each value has reached, by halving."""
-    (left, n_columns), edges = edges.shape, edges.ravel()
-    place = np.arange(n_columns)
-    while left > 1:
-        half = left // 2
-        place += half * n_columns * (edges[place + (half - 1) * n_columns] <= values)
-        left -= half
-    return place // n_columns + (edges[place] <= values)
+def _search_rows(edges, values):
+    """How many of the sorted edges of its row each value has reached, by halving."""
+    (n_rows, size), (_, n_values) = edges.shape, values.shape
+    edges, counts = edges.ravel(), np.empty(values.shape, dtype=np.intp)
+    step = max(1, _N_SEARCHED // n_values)
+    for start in range(0, n_rows, step):
+        own = np.ascontiguousarray(values[start : start + step])
+        first, left = size * np.arange(start, start + len(own))[:, None], size
+        place = np.repeat(first, n_values, axis=1)
+        while left > 1:
+            half = left // 2
+            place += half * (edges.take(place + (half - 1)) <= own)
+            left -= half
+        counts[start : start + step] = place - first + (edges.take(place) <= own)
+    return counts
 
 
 def _find_laws(predictions, starts, ends):

@@ -10,6 +10,8 @@ sum of its outcomes minus its mean, and the variance V_j of R_j, the three stati
   Brownian motion.
 """
 
+from functools import cached_property
+
 import numpy as np
 from scipy.special import chdtrc, logit
 
@@ -32,109 +34,178 @@ class OmnibusOnPlaces:
 
     Places are sorted predictions in [0, 1], with the weights `mass`; `variance` is that of the sum
     of the outcomes at each under calibration. There are at most as many bins as the cube root of
-    `n_rows`.
+    `n_rows`. Where no outcome is a matter of chance, statistics are 0.
     """
 
     def __init__(self, places, mass, variance, n_rows):
-        self._mass, self._mean = mass, mass * places
-        self._is_certain = (places == 0) | (places == 1)
+        self.mass, self.mean = mass, mass * places
+        self.is_certain = (places == 0) | (places == 1)
         # Squares of the smallest weights may vanish.
-        self._chance = chance = np.flatnonzero(~self._is_certain & (variance > 0))
+        self.varies = ~self.is_certain & (variance > 0)
+        self.n_scores, self.direction, self.information = 1, np.zeros(len(places)), 1.0
+        self.total, self.starts, self.variances = 1.0, np.zeros(1, dtype=np.intp), np.ones(1)
+        chance = np.flatnonzero(self.varies)
         if len(chance) == 0:
             return
         variance = variance[chance]
-        self._total = variance.sum()
+        self.total = variance.sum()
         # Scores of the level and of the slope, made uncorrelated.
-        shares, log_odds = variance / self._total, logit(places[chance])
-        self._n_scores, self._direction, self._information = 1, np.zeros(len(chance)), 1.0
+        shares, log_odds = variance / self.total, logit(places[chance])
         if np.ptp(log_odds) > _EQUAL * np.abs(log_odds).max():
             direction = log_odds - shares @ log_odds
             information = shares @ direction**2
             if information > 0:  # next to certain outcomes may have none
-                self._n_scores, self._direction, self._information = 2, direction, information
+                self.n_scores, self.information = 2, information
+                self.direction[chance] = direction
         n_bins = count_bins("cube_root", n_rows)
         # Bins are cut from the rarer label on, so that it does not matter which one is positive.
         if shares @ places[chance] <= 0.5:
-            self._starts = _cut_bins(shares, n_bins)
+            starts = _cut_bins(shares, n_bins)
         else:
             ends = len(shares) - _cut_bins(shares[::-1], n_bins)
-            self._starts = np.append(0, ends[:0:-1])
-        self._variances = np.add.reduceat(shares, self._starts)
+            starts = np.append(0, ends[:0:-1])
+        self.starts, self.variances = chance[starts], np.add.reduceat(shares, starts)
+        self.starts[0] = 0
+
+    def measure(self, sums):
+        """The statistic for each row of an array of summed outcomes."""
+        return LargestOmnibus([self]).measure([sums])
+
+    def find_wrong(self, sums):
+        """Which rows have outcomes that were predicted to be impossible."""
+        gaps = np.abs(sums - self.mean)[:, self.is_certain]
+        return (gaps > _CERTAIN * self.mass[self.is_certain]).any(axis=1)
+
+    def summarize(self, sums):
+        """The statistics of Cox's score, of bins and of Kuiper, for each row."""
+        residuals = (sums - self.mean) / np.sqrt(self.total)
+        residuals[:, ~self.varies] = 0.0
+        running = np.cumsum(residuals, axis=1)
+        span = np.maximum(running.max(axis=1), 0.0) - np.minimum(running.min(axis=1), 0.0)
+        score = residuals.sum(axis=1) ** 2 + (residuals @ self.direction) ** 2 / self.information
+        bins = np.add.reduceat(residuals, self.starts, axis=1)
+        return score, (bins**2 / self.variances).sum(axis=1), span
+
+
+class LargestOmnibus:
+    """The largest value of several problems, each an `OmnibusOnPlaces`.
+
+    The laws of the three statistics depend on degrees of freedom alone, so that the smallest
+    p-value is that of the largest statistic of each kind.
+    """
+
+    def __init__(self, problems):
+        self._problems = problems
+        self._n_scores = np.array([problem.n_scores for problem in problems])
+        self._n_bins = np.array([len(problem.starts) for problem in problems])
 
     @np.errstate(over="ignore")  # next to impossible outcomes make statistics infinite
     def measure(self, sums):
-        """The statistic for each row of an array of summed outcomes, or for samples of `Hits`."""
+        """The value of each sample.
+
+        `sums` are the `Hits` of all problems, or have an array of summed outcomes for each of them,
+        with a row for each sample.
+        """
         if isinstance(sums, Hits):
-            return self._measure_hits(sums)
-        residuals = sums - self._mean
-        values = np.zeros(len(sums))
-        if len(self._chance):
-            values = self._combine(*self._summarize(residuals[:, self._chance]))
-        if self._is_certain.any():
-            wrong = np.abs(residuals) > _CERTAIN * self._mass
-            values[wrong[:, self._is_certain].any(axis=1)] = IMPOSSIBLE
-        return values
+            wrong, statistics = self._places.find_wrong(sums), self._places.summarize(sums)
+        else:
+            pairs = list(zip(self._problems, sums, strict=True))
+            wrong = np.any([problem.find_wrong(own) for problem, own in pairs], axis=0)
+            found = [problem.summarize(own) for problem, own in pairs]
+            statistics = map(np.stack, zip(*found, strict=True))
+        scores, bins, spans = statistics
+        pvalues = [
+            *_exceed(scores, self._n_scores),
+            *_exceed(bins, self._n_bins),
+            exceed_range(spans.max(axis=0)),
+        ]
+        values = np.abs(np.log(np.clip(np.minimum.reduce(pvalues), _TINY, 1.0)))
+        return np.where(wrong, IMPOSSIBLE, values)
 
-    def _measure_hits(self, hits):
-        values, n_samples = np.zeros(hits.n_samples), hits.n_samples
-        weights = np.ones(len(hits.cell)) if hits.weights is None else hits.weights
-        rows = hits.sample, hits.cell, weights
-        if len(self._chance) < len(self._mass):
-            for place in np.flatnonzero(self._is_certain):
-                own = hits.cell == place
-                sums = np.bincount(hits.sample[own], weights[own], n_samples)
-                wrong = np.abs(sums - self._mean[place]) > _CERTAIN * self._mass[place]
-                values[wrong] = IMPOSSIBLE
-            number = np.full(len(self._mass), -1)
-            number[self._chance] = np.arange(len(self._chance))
-            number = number[hits.cell]
-            rows = [each[number >= 0] for each in (hits.sample, number, weights)]
-        if len(self._chance):
-            values = np.maximum(values, self._combine(*self._summarize_hits(*rows, n_samples)))
-        return values
+    @cached_property
+    def _places(self):
+        return _JoinedPlaces(self._problems)
 
-    def _summarize(self, residuals):
-        """Scores of level and slope, residuals by bin, and the range of the running sums."""
-        residuals = residuals / np.sqrt(self._total)
-        running = np.cumsum(residuals, axis=1)
-        span = np.maximum(running.max(axis=1), 0.0) - np.minimum(running.min(axis=1), 0.0)
-        bins = np.add.reduceat(residuals, self._starts, axis=1)
-        return residuals.sum(axis=1), residuals @ self._direction, bins, span
 
-    def _summarize_hits(self, sample, place, weights, n_samples):
-        """The same of sorted hits; running sums rise at these alone."""
-        mean, n_bins = self._mean[self._chance], len(self._starts)
-        level = np.bincount(sample, weights, n_samples) - mean.sum()
-        slope = np.bincount(sample, weights * self._direction[place], n_samples)
-        bin_ = sample * n_bins + np.searchsorted(self._starts, place, side="right") - 1
-        bins = np.bincount(bin_, weights, n_samples * n_bins).reshape(n_samples, n_bins)
-        bins = bins - np.add.reduceat(mean, self._starts)
-        high, low = np.zeros(n_samples), np.minimum(level, 0.0)
-        if len(sample):
-            begins = np.ones(len(sample), dtype=bool)
-            np.not_equal(sample[1:], sample[:-1], out=begins[1:])
-            first = np.flatnonzero(begins)
-            own, base = sample[first], np.zeros(n_samples)
-            rise = np.cumsum(weights)
-            base[own] = rise[first] - weights[first]
-            rise -= base[sample]
-            rise -= np.cumsum(mean)[place]
-            high[own] = np.maximum(np.maximum.reduceat(rise, first), 0.0)
-            rise += mean[place] - weights  # before each hit
-            low[own] = np.minimum(np.minimum.reduceat(rise, first), low[own])
-        summary = level, slope - mean @ self._direction, bins, high - low
-        return [part / np.sqrt(self._total) for part in summary]
+def _exceed(statistics, degrees):
+    """P-values of the largest chi-squared statistics of each number of degrees of freedom."""
+    return [chdtrc(each, statistics[degrees == each].max(axis=0)) for each in np.unique(degrees)]
 
-    def _combine(self, level, slope, bins, span):
-        pvalues = (
-            chdtrc(self._n_scores, level**2 + slope**2 / self._information),
-            self._find_bins(bins),
-            exceed_range(span),
+
+class _JoinedPlaces:
+    """Places of several problems, one after the other, for `Hits` of them."""
+
+    def __init__(self, problems):
+        self._mass, self._mean, self._is_certain, self._varies, self._direction = (
+            np.concatenate([getattr(problem, name) for problem in problems])
+            for name in ("mass", "mean", "is_certain", "varies", "direction")
         )
-        return np.abs(np.log(np.clip(np.minimum.reduce(pvalues), _TINY, 1.0)))
+        means = [np.where(problem.varies, problem.mean, 0.0) for problem in problems]
+        self._mean_up_to = np.concatenate([np.cumsum(mean) for mean in means])
+        pairs = list(zip(problems, means, strict=True))
+        self._level = np.array([mean.sum() for mean in means])
+        self._slope = np.array([mean @ problem.direction for problem, mean in pairs])
+        self._scale = np.sqrt([problem.total for problem in problems])
+        self._information = np.array([problem.information for problem in problems])
+        n_bins = [len(problem.starts) for problem in problems]
+        self._first_bin = np.cumsum([0, *n_bins[:-1]])
+        self._bins = np.concatenate(
+            [np.add.reduceat(mean, problem.starts) for problem, mean in pairs]
+        )
+        self._bin_scale = np.concatenate(
+            [np.sqrt(problem.variances * problem.total) for problem in problems]
+        )
+        sizes = [np.diff(each.starts, append=len(each.mass)) for each in problems]
+        self._bin = np.repeat(np.arange(len(self._bins)), np.concatenate(sizes))
 
-    def _find_bins(self, bins):
-        return chdtrc(len(self._starts), (bins**2 / self._variances).sum(axis=1))
+    def find_wrong(self, hits):
+        """Which samples have outcomes that were predicted to be impossible."""
+        certain, n_samples = np.flatnonzero(self._is_certain), hits.n_samples
+        if len(certain) == 0:
+            return np.zeros(n_samples, dtype=bool)
+        own = self._is_certain[hits.cell]
+        number = np.searchsorted(certain, hits.cell[own]) * n_samples + hits.group[own] % n_samples
+        weights = None if hits.weights is None else hits.weights[own]
+        sums = _count(number, weights, (len(certain), n_samples))
+        gaps = np.abs(sums - self._mean[certain, None])
+        return (gaps > _CERTAIN * self._mass[certain, None]).any(axis=0)
+
+    def summarize(self, hits):
+        """The statistics of `OmnibusOnPlaces.summarize`, a row for each problem."""
+        group, cell, weights, n_samples = hits
+        if weights is None:
+            weights = np.ones(len(cell))
+        if not self._varies.all():
+            varies = self._varies[cell]
+            group, cell, weights = group[varies], cell[varies], weights[varies]
+        shape, scale = (len(self._level), n_samples), self._scale[:, None]
+        level = _count(group, weights, shape) - self._level[:, None]
+        slope = _count(group, weights * self._direction[cell], shape) - self._slope[:, None]
+        score = (level / scale) ** 2 + (slope / scale) ** 2 / self._information[:, None]
+        bin_ = self._bin[cell] * n_samples + group % n_samples
+        bins = _count(bin_, weights, (len(self._bins), n_samples)) - self._bins[:, None]
+        bins /= self._bin_scale[:, None]
+        chi_squared = np.add.reduceat(bins**2, self._first_bin, axis=0)
+        return score, chi_squared, self._find_span(group, cell, weights, level) / scale
+
+    def _find_span(self, group, cell, weights, level):
+        """Range of the running sums, which rise at hits alone."""
+        high, low = np.zeros(level.size), np.minimum(level.ravel(), 0.0)
+        if len(group):
+            first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+            own, counts = group[first], np.diff(first, append=len(group))
+            rise = np.cumsum(weights)
+            rise -= np.repeat(rise[first] - weights[first], counts)
+            rise -= self._mean_up_to[cell]
+            high[own] = np.maximum(np.maximum.reduceat(rise, first), 0.0)
+            rise += self._mean[cell] - weights  # before each hit
+            low[own] = np.minimum(np.minimum.reduceat(rise, first), low[own])
+        return (high - low).reshape(level.shape)
+
+
+def _count(number, weights, shape):
+    """Sums of weights by the number of a cell of a table."""
+    return np.bincount(number, weights, shape[0] * shape[1]).reshape(shape)
 
 
 def _cut_bins(shares, n_bins):
