@@ -45,7 +45,7 @@ class AffineRecalibrator(LogitRecalibrator):
 
     def _fit(self, scores, codes, sample_weight):
         values = self._read_scale(scores)
-        values = np.where(np.abs(values) < _SMALLEST_LOGIT, 0.0, values)
+        values[(values < _SMALLEST_LOGIT) & (values > -_SMALLEST_LOGIT)] = 0.0
         weights = np.ones(len(values)) if sample_weight is None else sample_weight
         n_classes = values.shape[1]
         identity = np.eye(n_classes, n_classes + 1)
@@ -77,9 +77,13 @@ class AffineRecalibrator(LogitRecalibrator):
         """Coefficients of the map that is near, or else of a temperature."""
         near = self._find_near(len(identity))
         if near is None:
-            return identity / fit_temperature(values, codes, sample_weight)[0]
+            return self._find_scale(values, codes, sample_weight) * identity
         coefficients = near.coef_ * self._compare_units(near)
         return np.column_stack([coefficients, near.intercept_ + coefficients @ offset])
+
+    def _find_scale(self, values, codes, sample_weight):
+        """The factor of all values that fits best."""
+        return 1 / fit_temperature(values, codes, sample_weight)[0]
 
     def _find_near(self, n_classes):
         """The map that is near, if it is of the same classes."""
@@ -129,11 +133,16 @@ class StructuredRecalibrator(AffineRecalibrator):
         self.temperature_, _ = fit_temperature(logits, codes, sample_weight, start=start)
         super()._fit(scores, codes, sample_weight)
 
+    def _find_scale(self, values, codes, sample_weight):
+        return 1.0  # they are divided by the temperature
+
     def _compare_units(self, near):
         return self.temperature_ / near.temperature_
 
     def _read_scale(self, scores):
-        return super()._read_scale(scores) / self.temperature_
+        values = super()._read_scale(scores)
+        values /= self.temperature_
+        return values
 
     def _penalise(self, counts):
         n_classes, n_samples = len(counts), counts.sum()

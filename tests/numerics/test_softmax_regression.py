@@ -162,7 +162,7 @@ def test_what_blocks_hide_takes_few_products(monkeypatch, structure):
     proba = softmax(problem.features @ problem.arrange(free).T, axis=1)
     extra = 1e-5 * (1 + np.arange(len(free)) % 2)
     step = problem.solve_iteratively(proba, gradient, extra)
-    change = problem.features @ problem.spread_out(step).T
+    change = problem.multiply(problem.spread_out(step), slice(None))
     change -= (proba * change).sum(axis=1, keepdims=True)
     curvature = ((problem.mass[:, None] * proba * change).T @ problem.features)[problem.varies]
     left = curvature + extra * step + gradient
@@ -188,8 +188,8 @@ def test_diagonal_problems_are_told_from_others(varies, start, is_diagonal):
     problem = _Problem(features, codes, np.ones(400), start, varies, zeros, zeros)
     assert problem.is_diagonal == is_diagonal
     rows = slice(10, 300)
-    product = problem.multiply(problem.split(start), rows)
+    product = problem.multiply(problem.pack(start), rows)
     np.testing.assert_allclose(product, features[rows] @ start.T, atol=1e-12)
     residual = features[rows, :3] ** 2
-    found = problem.join(problem.gather(residual, rows))
+    found = problem.gather(residual, rows)[problem.is_free]
     np.testing.assert_allclose(found, (residual.T @ features[rows])[varies])

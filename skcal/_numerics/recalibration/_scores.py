@@ -26,7 +26,8 @@ def find_probabilities(logits):
 def centre_logits(logits):
     """Logits with rows that sum to 0, the same whatever was added to a row."""
     gaps = logits - logits.max(axis=1, keepdims=True)  # exactly 0 where all are equal
-    return gaps - gaps.mean(axis=1, keepdims=True)
+    gaps -= gaps.mean(axis=1, keepdims=True)
+    return gaps
 
 
 def log_odds(logits):
