@@ -402,7 +402,8 @@ class AutoRecalibration(BaseRecalibrator):
     def _predict_held_out(self, scores, codes, sample_weight, splits, is_dealt):
         """Probabilities of the test rows of each split; its weights come from the other splits.
 
-        What the first folds refute by six standard errors the others do not take in.
+        What the first folds refute by six standard errors takes part in none: the others would not
+        say otherwise. Else the outcomes of a fold have no say in its own mixture.
         """
         self._check_options()
         members = self._list_members(scores.shape[1])

@@ -15,12 +15,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 
-from skcal._numerics.recalibration._deal import deal_rows
+from skcal._fitting._held_out import predict_held_out
+from skcal._numerics.recalibration._deal import deal_rows, deal_splits
 from skcal._numerics.recalibration._mixture import (
     expect_an_error,
     find_refuted,
     fit_mixture_weights,
 )
+from skcal._refinement import cross_fit
 from skcal.recalibration import (
     AutoRecalibration,
     BaseRecalibrator,
@@ -180,6 +182,22 @@ def test_what_the_first_folds_refute_is_not_fitted_again(n_classes, n_rows, few)
     np.testing.assert_allclose(
         found.log_losses_[[0, 1, 3]], expected.log_losses_[[0, 1, 3]], rtol=1e-9
     )
+
+
+@both_counts
+def test_cross_fitting_leaves_out_what_the_first_folds_refute(n_classes):
+    """The mixture is the same; rows of clusters tell less than they seem to, and refute none."""
+    X, y = make_scores(n_classes, 4000)
+    mixture, splits = AutoRecalibration([Counted(0.5), Counted(3.0)]), deal_splits(X, y, None, 5)
+    FITS.clear()
+    found = cross_fit(mixture, X, y, None, 5)
+    assert dict(FITS) == {0.5: 5, 3.0: 3}
+    parts = predict_held_out(mixture, X, y, None, splits)
+    for (_, test), part in zip(splits, parts, strict=True):
+        np.testing.assert_allclose(found[test], part, rtol=1e-9)
+    FITS.clear()
+    cross_fit(mixture, X, y, None, 5, np.arange(4000))
+    assert dict(FITS) == {0.5: 5, 3.0: 5}
 
 
 def test_members_are_refuted_by_ten_and_six_standard_errors():
