@@ -7,8 +7,8 @@ from skcal._numerics.cells._merging import Hits, draw_labels, find_label_edges
 from skcal._numerics.cells._order import find_begins
 from skcal._numerics.inference._omnibus import LargestOmnibus, OmnibusOnPlaces
 
-# Sums of outcomes that are drawn at a time, and hits, of which several arrays stay in the cache.
-_BUDGET, _HITS = 1 << 22, 1 << 18
+# Sums of outcomes that are drawn at a time, and hits, of which there are several arrays.
+_BUDGET, _HITS = 1 << 22, 1 << 20
 # Bins of a problem of the omnibus statistic, about.
 _BINS = 16
 
