@@ -140,7 +140,8 @@ def aj_calibration(
     covariance whose value is at least as large, the sample counted as one. Where the pseudo-values
     of all rows are alike, as before the first event, nothing is seen to vary. If there is one kind
     of event and no clusters, p is then that of :func:`survival_calibration` at the last of the
-    times without an event, or at the first one if all rows have had it by then, and else 1.
+    times before any event, or at the first by which all rows have had it. Where there are both, p
+    is twice the smaller of the two, and where there is neither, it is 1.
 
     At 5 % the test rejected 4 to 7 % of right models of 100 and 300 rows, 20, 50 or 76 % of them
     censored before the last time, at most 8 % by the largest distance, and 5 % of those of 1000.
@@ -189,19 +190,22 @@ def aj_calibration(
         drawn = draw_mean_gaps(places, outcomes - risks, member, norm, rng, n_resamples)
         pvalue = find_pvalue(value, drawn)
     else:
-        is_certain = observed[0] > 0.5
-        one = 0 if is_certain else -1
-        telling = list_telling(
-            is_event,
-            seen,
-            places[one],
-            outcomes[:, one],
-            risks[:, one],
-            one_kind=cause is None,
-            independent=member is None,
-        )
-        pvalue = 1.0 if telling is None else find_alike_pvalue(telling, is_certain)
+        kinds = {"one_kind": cause is None, "independent": member is None}
+        pvalue = _test_alike(is_event, seen, places, outcomes, risks, **kinds)
     return AJCalibration(value, places, predicted, observed, pvalue)
+
+
+def _test_alike(is_event, seen, places, outcomes, risks, **kinds):
+    """p-value where at each time the outcomes of all rows are alike: 0 first, and then 1."""
+    is_certain = outcomes[0] > 0.5
+    first, found = int(np.sum(~is_certain)), []
+    for k in (first - 1, first):
+        if 0 <= k < len(places):
+            columns = outcomes[:, k], risks[:, k]
+            telling = list_telling(is_event, seen, places[k], *columns, **kinds)
+            if telling is not None and len(telling) > 0:
+                found.append(find_alike_pvalue(telling, is_certain[k]))
+    return min([1.0, *(len(found) * pvalue for pvalue in found)])
 
 
 def _read_places(times, seen):

@@ -128,6 +128,22 @@ def test_where_all_outcomes_are_alike():
             assert found == pytest.approx(expected, rel=1e-9)
 
 
+def test_no_event_up_to_one_time_and_all_by_another():
+    """Twice the smaller p-value of the two times; where rows leave, the first one tells."""
+    event, seen, times = np.ones(20), np.full(20, 3), [1, 2, 3]
+    risk = np.tile([0.01, 0.02, 0.97], (20, 1))
+    assert aj_calibration(event, seen, risk, times=times).pvalue == 1
+    wrong = np.tile([0.01, 0.3, 0.97], (20, 1))
+    found = aj_calibration(event, seen, wrong, times=times).pvalue
+    assert found == pytest.approx(4 * 0.7**20)
+    wrong[:, 2] = 0.5
+    found = aj_calibration(event, seen, wrong, times=times).pvalue
+    assert found == pytest.approx(4 * 0.5**20)
+    event[0], seen[0] = 0, 2.5
+    found = aj_calibration(event, seen, wrong, times=times).pvalue
+    assert found == pytest.approx(2 * 0.7**20)
+
+
 def test_where_nothing_tells_of_alike_outcomes():
     """With clusters, several kinds of events, or a curve that reaches 1 after censored rows."""
     risk = np.full((20, 1), 0.4)
