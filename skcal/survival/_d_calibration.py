@@ -16,6 +16,11 @@ from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._warnings import warn
 
+_EXPLAIN_ENTRY = (
+    " All are predicted from time 0 on: give S(t), not S(t) / S(entry), and S(entry), not the time "
+    "of entry."
+)
+
 
 @as_record
 class DCalibration(NamedTuple):
@@ -162,6 +167,11 @@ def d_calibration(
 def read_survival(event, survival, survival_before, survival_entry):
     """Events as booleans, and probabilities to survive a time, up to just before, and the entry."""
     values = _read_probabilities("survival", survival)
+    event = read_numbers("event", event)
+    if event.shape != values.shape:
+        raise ValueError(
+            f"event must have the shape of survival, {values.shape}; got shape {event.shape}."
+        )
     is_event, _ = read_times(event, np.zeros(len(values)))
     before, entry, lower = values, np.ones(len(values)), "survival"
     if survival_before is None:
@@ -170,7 +180,7 @@ def read_survival(event, survival, survival_before, survival_entry):
         before = _read_not_below("survival_before", survival_before, "survival", values)
         lower = "survival_before"
     if survival_entry is not None:
-        entry = _read_not_below("survival_entry", survival_entry, lower, before)
+        entry = _read_not_below("survival_entry", survival_entry, lower, before, _EXPLAIN_ENTRY)
         if not entry.all():
             raise ValueError(
                 "survival_entry must be above 0, because rows have survived up to their entry; got "
@@ -179,8 +189,8 @@ def read_survival(event, survival, survival_before, survival_entry):
     return is_event, values, before, entry
 
 
-def _read_not_below(name, given, lower, values):
-    """Probabilities of an argument, none of them below those of another."""
+def _read_not_below(name, given, lower, values, advice=""):
+    """Probabilities of an argument, none of them below those of another, or an error."""
     found = _read_probabilities(name, given)
     if len(found) != len(values):
         raise ValueError(
@@ -191,6 +201,7 @@ def _read_not_below(name, given, lower, values):
         bad = np.flatnonzero(found < values)[0]
         raise ValueError(
             f"{name} must not be below {lower}, {values[bad]} at row {bad}; got {found[bad]}."
+            f"{advice}"
         )
     return found
 
@@ -199,6 +210,13 @@ def _read_probabilities(name, given):
     values = read_numbers(name, given)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty; got shape {values.shape}.")
+    is_large = values > 2
+    if is_large.any():
+        bad = np.flatnonzero(is_large)[0]
+        raise ValueError(
+            f"{name} must hold probabilities in [0, 1], neither times nor per cent; got "
+            f"{values[bad]} at row {bad}."
+        )
     return check_unit_range(name, values).astype(np.float64)
 
 

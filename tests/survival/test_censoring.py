@@ -545,7 +545,8 @@ def test_horizons_that_are_refused(change, message):
         ([0, 1], [0.5, 1.1], r"survival must lie in \[0, 1\]; got 1.1 at row 1"),
         ([0, 1], [[0.5, 0.1]], "survival must be one-dimensional"),
         ([0, 3], [0.5, 0.1], "event must hold 0 and 1"),
-        ([0], [0.5, 0.1], "event must have the shape"),
+        ([0, 1], [0.5, 40], "survival must hold .*, neither times nor per cent; got 40"),
+        ([0], [0.5, 0.1], r"event must have the shape of survival, \(2,\); got shape \(1,\)"),
     ],
 )
 def test_survival_that_is_refused(event, survival, message):

@@ -124,6 +124,14 @@ def test_one_step_after_entry_is_a_first_step():
     [
         ({"survival_entry": [0.5, 0.3]}, "^survival_entry must not be below survival, 0.4 at row"),
         (
+            {"survival": [0.9, 0.4], "survival_entry": [0.8, 0.5]},
+            r"got 0.8. All .* from time 0 on: give S\(t\), not S\(t\) / S\(entry\), and S",
+        ),
+        (
+            {"survival_entry": [0.5, 3.0]},
+            r"^survival_entry must hold probabilities in \[0, 1\], neither times .* 3.0 at row 1",
+        ),
+        (
             {"survival_before": [0.6, 0.5], "survival_entry": [0.5, 0.5]},
             "^survival_entry must not be below survival_before, 0.6 at row 0; got 0.5",
         ),
