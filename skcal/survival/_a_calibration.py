@@ -67,9 +67,9 @@ def a_calibration(
         below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
         time is continuous, so that both are the same.
     survival_entry : array-like of shape (n_samples,), default=None
-        For rows that came under observation late: the predicted probability, above 0, to survive up
-        to then, not below `survival` and `survival_before`. None says that all rows are observed
-        from time 0 on.
+        For rows that came under observation late: the predicted probability of surviving up to
+        then, above 0 and not below `survival` and `survival_before`. None says that all rows are
+        observed from time 0 on.
     n_bins : int or "cube_root", default=10
         Number of bins; "cube_root" takes that of the number of rows, rounded up. Four events or
         more should be expected in each.

@@ -65,9 +65,9 @@ def d_calibration(
         below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
         time is continuous, so that both are the same.
     survival_entry : array-like of shape (n_samples,), default=None
-        For rows that came under observation late: the predicted probability, above 0, to survive up
-        to then, not below `survival` and `survival_before`. None says that all rows are observed
-        from time 0 on.
+        For rows that came under observation late: the predicted probability of surviving up to
+        then, above 0 and not below `survival` and `survival_before`. None says that all rows are
+        observed from time 0 on.
     n_bins : int or "cube_root", default=10
         Number of equal bins; "cube_root" takes that of the number of rows, rounded up.
     randomized : bool, default=False
@@ -118,8 +118,8 @@ def d_calibration(
     At equal times events come before censoring: `survival` of a censored row is that to survive its
     time.
 
-    Of a row that was first observed at v > 0 one knows that it survived v: the probability
-    :math:`S(t) / S(v)` takes the place of :math:`S(t)`, see :ref:`delayed-entry`.
+    A row that was first observed at v > 0 has survived v, so that :math:`S(t) / S(v)` takes the
+    place of :math:`S(t)`, see :ref:`delayed-entry`.
 
     References
     ----------

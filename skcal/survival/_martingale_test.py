@@ -61,9 +61,9 @@ def martingale_test(
         below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
         time is continuous, so that both are the same.
     survival_entry : array-like of shape (n_samples,), default=None
-        For rows that came under observation late: the predicted probability, above 0, to survive up
-        to then, not below `survival` and `survival_before`. None says that all rows are observed
-        from time 0 on.
+        For rows that came under observation late: the predicted probability of surviving up to
+        then, above 0 and not below `survival` and `survival_before`. None says that all rows are
+        observed from time 0 on.
 
     Returns
     -------
@@ -105,12 +105,12 @@ def martingale_test(
     With U uniform on this interval the row counts with the mean of :math:`-\log U` in E, and the
     variance is E minus the variances of :math:`-\log U`, summed over events.
 
-    Of a row that was first observed at v > 0 one knows that it survived v, because it would not be
-    among the rows if it had not. Then :math:`\log S(v \mid x) - \log S(t \mid x)` events are
-    expected of it [2]_. Entry may depend on the predictions, but given these not on the event. At
-    5 % the test rejected 4 to 6 % of 3000 right models of 100, 300 and 1000 rows, whose entry was
-    later for low risks; without `survival_entry` it rejected all of those of 300. A row is at risk
-    after its entry: in discrete time v is a time that it has survived. See :ref:`delayed-entry`.
+    A row that was first observed at v > 0 has survived v, or it would not be among the rows. From
+    then on, :math:`\log S(v \mid x) - \log S(t \mid x)` events are expected of it [2]_. Entry may
+    depend on the predictions, but given these not on the event. At 5 % the test rejected 4 to 6 %
+    of 3000 right models of 100, 300 and 1000 rows, whose entry was later for low risks; without
+    `survival_entry` it rejected all of those of 300. A row is at risk after its entry: in discrete
+    time v is a time that it has survived. See :ref:`delayed-entry`.
 
     References
     ----------
