@@ -184,6 +184,18 @@ def test_hotelling_by_its_definition():
     np.testing.assert_allclose(found.test[:2], [statistic, pvalue], rtol=1e-9)
 
 
+@pytest.mark.parametrize("clusters", [None, np.arange(300) % 30])
+def test_means_far_from_0_have_the_same_joint_test(clusters, rng):
+    """There intercept and slope nearly determine each other. Targets hold no rounding."""
+    p, errors = np.round(1024 * rng.normal(size=(2, 300))) / 1024
+    near, far = (
+        mean_recalibration(shift + p + errors, shift + p, clusters=clusters).test
+        for shift in (0.0, 2.0**24)
+    )
+    assert far.statistic == pytest.approx(near.statistic, rel=1e-6)
+    assert far.pvalue == pytest.approx(near.pvalue, rel=1e-6)
+
+
 @each_power
 def test_weights_units_and_order_of_rows(power, rng):
     weights, order = rng.uniform(0.5, 2, 12), rng.permutation(12)

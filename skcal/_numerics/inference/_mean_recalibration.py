@@ -27,13 +27,15 @@ _LEAST_DEGREES = 0.1
 class Coefficients(NamedTuple):
     """Differences from the values under the hypothesis, and what is known of them.
 
-    Both are in `units`, whose squares might vanish. `degrees` are degrees of freedom of each,
-    `joint_degrees` of all together; `loss` is the mean deviance of the fit, but for a constant.
+    Both are in `units`, whose squares might vanish. `distance` is that of all together, which does
+    not depend on coordinates. `degrees` are degrees of freedom of each, `joint_degrees` of all
+    together; `loss` is the mean deviance of the fit, but for a constant.
     """
 
     differences: np.ndarray
     covariance: np.ndarray
     units: np.ndarray
+    distance: float
     degrees: np.ndarray
     joint_degrees: float
     loss: float
@@ -54,9 +56,9 @@ class Coefficients(NamedTuple):
 
     def test_all(self):
         """Hotelling's statistic of both coefficients, and its p-value."""
-        statistic = measure_distance(self.differences, self.covariance)
         known = max(self.joint_degrees - 1, _LEAST_DEGREES)
-        return statistic, clip_pvalue(fdtrc(2, known, statistic * known / (2 * known + 2)))
+        pvalue = fdtrc(2, known, self.distance * known / (2 * known + 2))
+        return self.distance, clip_pvalue(pvalue)
 
 
 def measure_distance(differences, covariance):
@@ -157,16 +159,19 @@ class MeanRecalibrationModel:
         totals = told.sum(axis=1, keepdims=True)
         told = np.divide(told, totals, where=totals > 0, out=np.ones(told.shape))
         jointly = np.tensordot(inverse, parts) / len(whole)
-        covariance = np.full(whole.shape, np.inf)
+        covariance, distance = np.full(whole.shape, np.inf), 0.0
         steps, rest = _solve(whole[:, :, None] - parts, scores)
         if (rest > _LEAST_REST * np.linalg.det(whole)).all():
-            steps = _transform((steps / rest).T, to_own)
+            steps = (steps / rest).T
+            own = _transform(steps, to_own)
             with np.errstate(over="ignore", invalid="ignore"):  # of what the rows hardly tell
-                covariance = steps.T @ steps
+                distance = measure_distance(point, steps.T @ steps)
+                covariance = own.T @ own
         degrees = find_degrees((told**2).sum(axis=1)), float(find_degrees(jointly @ jointly))
         units = np.array([self._unit, 1.0])
         differences = _transform(point, to_own)
-        return Coefficients(differences, covariance, units, *degrees, self._average_loss(loss))
+        loss = self._average_loss(loss)
+        return Coefficients(differences, covariance, units, distance, *degrees, loss)
 
     def _average_loss(self, losses):
         """Mean deviance, in the units of the targets."""
