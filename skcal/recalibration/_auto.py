@@ -16,7 +16,11 @@ from skcal._fitting._folds import check_rows, make_splits, restored_on_error, ro
 from skcal._fitting._held_out import fit_split, fit_to_columns, predict_columns, take_score_rows
 from skcal._input._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import deal_rows
-from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
+from skcal._numerics.recalibration._intercepts import (
+    add_intercepts,
+    fit_intercepts,
+    reach_shares,
+)
 from skcal._numerics.recalibration._mixture import (
     expect_an_error,
     find_refuted,
@@ -49,6 +53,8 @@ _DEFAULT_COUNT = 5.0
 _FEWEST_ROWS, _MOST_ROWS = 1e-6, 1e12
 # From this number of classes on a matrix has too many coefficients for its time.
 _MANY_CLASSES = 50
+# Beyond this number of classes the square `coef_` is a burden unless the scores are a larger one.
+_MOST_CLASSES = 2000
 
 
 class AutoRecalibration(BaseRecalibrator):
@@ -62,7 +68,8 @@ class AutoRecalibration(BaseRecalibrator):
     recalibrators : list of recalibrators or str, default=None
         What is mixed: recalibrators, or names of :func:`get_recalibrator_names`. None takes
         `TemperatureScaling`, `SplineRecalibration`, and for two classes `BetaCalibration`, for
-        more `StructuredMatrixScaling`, from 50 classes on `StructuredVectorScaling`.
+        more `StructuredMatrixScaling`, from 50 classes on `StructuredVectorScaling`. Beyond 2000
+        classes with fewer rows than classes, it takes only the first two.
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
         which the softmax is applied. The recalibrators get the same input.
@@ -95,8 +102,8 @@ class AutoRecalibration(BaseRecalibrator):
     weights_ : ndarray of shape (n_recalibrators + 1,)
         Weights of the mixture in the order of `names_`; they sum to 1.
     intercepts_ : ndarray of shape (n_classes,)
-        Added to the logarithms of the mixed probabilities, which are then normalised. Their mean
-        is 0; a class without rows has 0.
+        Added to the logarithms of the mixed probabilities of the classes that are learned of, which
+        are then normalised. Their mean is 0.
     log_losses_ : ndarray of shape (n_recalibrators + 1,)
         Mean log loss on the rows that a map was not fitted on, of the scores first; those of the
         first folds where these refute the map (see Notes). NaN for recalibrators that could not be
@@ -159,15 +166,17 @@ class AutoRecalibration(BaseRecalibrator):
     :math:`\chi^2` distribution with as many degrees of freedom as there are classes but one, times
     ``prior_rows / 5``. So they are 0 where a test of calibration in the large does not ask for
     them, and no such test at the level of 5 % rejects what they leave. A monotone mixture for three
-    or more classes has none, because they change the order of the classes. Nor has any,
-    if the mixture expects more than ten rows of all classes without rows together: most classes
-    then have few rows, and those that happened to get one look more frequent than they are.
+    or more classes has none, because they change the order of the classes. Classes without rows
+    share one intercept, which leaves the number of rows that the mixture expects of them as it is.
+    If this number is more than ten, there are no intercepts: most classes then have few rows, and
+    those that happened to get one look more frequent than they are.
 
-    A class of `classes` that y misses is learned of like any other if the scores promise at most
-    ten rows of it. If they promise more, the rows were not drawn from all classes: the mixture is
-    then that of the others, as if one of them had to come true; the probability of the class stays
-    unchanged, the others share the rest, and `fit` warns. With `monotone`, what is learned of the
-    others is applied to it.
+    A class of `classes` that y misses takes part if the scores promise some rows of it, at most
+    ten, and a recalibrator learns from its absence, as `TemperatureScaling` and the structured maps
+    do. If they promise more, the rows were not drawn from all classes. The mixture is then that of
+    the others, as if one of them had to come true: the probability of the class stays unchanged,
+    the others share the rest, and `fit` warns. With `monotone`, what is learned of the others is
+    applied to it.
 
     Copies of a row are in one fold, so that k copies are like one row of weight k. Different rows
     with equal scores, such as those in a leaf of a tree, are assigned to folds one by one. Which of
@@ -209,7 +218,6 @@ class AutoRecalibration(BaseRecalibrator):
     gain_: float
     recalibrators_: list[BaseRecalibrator]
     _learns_classes_apart = False
-    _learns_from_absence = True
     _maps_rows_apart = False
 
     def __init__(
@@ -246,6 +254,13 @@ class AutoRecalibration(BaseRecalibrator):
     @property
     def _if_unseen(self):
         return "apply" if self.monotone else "keep"
+
+    @property
+    def _learns_from_absence(self):
+        if self.recalibrators is None:
+            return True
+        members = self._list_members().values()
+        return any(getattr(member, "_learns_from_absence", False) for member in members)
 
     @as_task
     def fit(
@@ -328,10 +343,10 @@ class AutoRecalibration(BaseRecalibrator):
         splits = [[place[rows[weights[rows] > 0]] for rows in split] for split in splits]
         return [(train, test) for train, test in splits if len(train) and len(test)]
 
-    def _list_members(self, n_classes=None):
+    def _list_members(self, n_classes=None, n_rows=np.inf):
         """Recalibrators by name; without a number of classes they need not be monotone."""
         if self.recalibrators is None:
-            return self._list_default(n_classes)
+            return self._list_default(n_classes, n_rows)
         members = self.recalibrators
         if isinstance(members, str) or not isinstance(members, list | tuple) or not members:
             raise ValueError(
@@ -356,7 +371,7 @@ class AutoRecalibration(BaseRecalibrator):
             named[name] = member
         return named
 
-    def _list_default(self, n_classes):
+    def _list_default(self, n_classes, n_rows):
         members = {"temperature": TemperatureScaling()}
         if n_classes == 2:
             return members | {"beta": BetaCalibration(), "spline": SplineRecalibration()}
@@ -364,7 +379,7 @@ class AutoRecalibration(BaseRecalibrator):
             return members
         if n_classes < _MANY_CLASSES:
             members["structured_matrix"] = StructuredMatrixScaling()
-        else:
+        elif n_classes <= max(_MOST_CLASSES, n_rows):
             members["structured_vector"] = StructuredVectorScaling()
         return members | {"spline": SplineRecalibration()}
 
@@ -375,7 +390,7 @@ class AutoRecalibration(BaseRecalibrator):
         return self._fit(scores, codes, sample_weight)  # which warns
 
     def _fit(self, scores, codes, sample_weight):
-        members = self._list_members(scores.shape[1])
+        members = self._list_members(scores.shape[1], len(scores))
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = take_score_rows(scores, rows), codes[rows]
         held_out, near = self._hold_out(
@@ -406,7 +421,7 @@ class AutoRecalibration(BaseRecalibrator):
         say otherwise. Else the outcomes of a fold have no say in its own mixture.
         """
         self._check_options()
-        members = self._list_members(scores.shape[1])
+        members = self._list_members(scores.shape[1], len(scores))
         held_out, _ = self._hold_out(
             members, scores, codes, sample_weight, splits, _take_all, is_dealt
         )
@@ -436,14 +451,29 @@ class AutoRecalibration(BaseRecalibrator):
         intercepts = np.zeros(n_classes)
         if (self.monotone and n_classes > 2) or len(seen) == 1:
             return intercepts
-        if len(seen) < n_classes:
-            expected = count_expected(proba, weights, "proba")
-            if np.delete(expected, seen).sum() > MOST_BY_CHANCE:
-                return intercepts
-            proba, codes = restrict_scores(proba, seen, "proba"), np.searchsorted(seen, codes)
-        fitted = fit_intercepts(proba, codes, weights)
-        intercepts[seen] = fitted.shrink(self.prior_rows / _DEFAULT_COUNT)
-        return intercepts
+        doubt = self.prior_rows / _DEFAULT_COUNT
+        if len(seen) == n_classes:
+            return fit_intercepts(proba, codes, weights).shrink(doubt)
+        unseen = np.setdiff1d(np.arange(n_classes), seen)
+        expected = count_expected(proba, weights, "proba")[unseen].sum()
+        if expected > MOST_BY_CHANCE:
+            return intercepts
+        part, codes = restrict_scores(proba, seen, "proba"), np.searchsorted(seen, codes)
+        intercepts[seen] = fit_intercepts(part, codes, weights).shrink(doubt)
+        if intercepts.any():
+            intercepts[unseen] = self._hold(unseen, expected, proba, intercepts, weights)
+        return intercepts - intercepts.mean()
+
+    def _hold(self, unseen, expected, proba, intercepts, weights):
+        """The intercept of some classes after which as many rows of them are expected as before."""
+        moved = add_intercepts(proba, intercepts)
+        share = moved[:, unseen].sum(axis=1)
+        mass = np.ones(len(share)) if weights is None else weights
+        if mass @ share == 0:  # by underflow
+            return 0.0
+        counts = np.array([expected, mass.sum() - expected])
+        values = reach_shares(np.column_stack([share, 1 - share]), mass, counts).values
+        return values[0] - values[1]
 
     def _recalibrate(self, scores):
         return add_intercepts(self._mix(scores), self.intercepts_)

@@ -275,3 +275,39 @@ def test_without_penalty_nothing_is_learned_from_absence(R):
             fitted.fit(X, y)
         proba = softmax(logits, axis=1) if fitted.input == "logits" else X
         np.testing.assert_allclose(fitted.predict_proba(X)[:, 5], proba[:, 5], **CLOSE)
+
+
+def test_a_mixture_of_maps_that_ignore_absence_says_so():
+    logits, y = make_vocabulary(60, 6)
+    X, y = softmax(logits, axis=1), np.where(y == 5, 0, y)
+    assert X[:, 5].sum() < 10
+    fitted = AutoRecalibration(["isotonic", "spline"], classes="columns")
+    with pytest.warns(UserWarning, match=r"\[5\]: its probability stays unchanged"):
+        fitted.fit(X, y)
+    np.testing.assert_allclose(fitted.predict_proba(X)[:, 5], X[:, 5], **CLOSE)
+    fitted.set_params(recalibrators=["isotonic", "temperature"]).fit(X, y)  # without a word
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 60)])
+def test_intercepts_leave_classes_without_rows_what_is_expected_of_them(weights):
+    rng = np.random.default_rng(0)
+    X = np.array([0.02] * 5 + [0.89, 0.01]) * rng.uniform(0.5, 1.5, (60, 7))
+    X /= X.sum(axis=1, keepdims=True)
+    y = np.arange(60) % 5
+    y[::20] = 5
+    fitted = AutoRecalibration(["temperature"], classes="columns", prior_rows=1)
+    fitted.fit(X, y, weights)
+    assert fitted.weights_[0] == 0
+    assert np.ptp(fitted.intercepts_) > 0.5
+    assert fitted.intercepts_.mean() == pytest.approx(0, abs=1e-12)
+    before = np.average(fitted.recalibrators_[0].predict_proba(X), axis=0, weights=weights)
+    after = np.average(fitted.predict_proba(X), axis=0, weights=weights)
+    assert after[6] == pytest.approx(before[6], rel=1e-6)
+    assert after[5] < 0.9 * before[5]
+
+
+def test_vocabularies_with_fewer_rows_than_tokens_have_no_square_matrix():
+    for n_classes, is_kept in ((2000, True), (2001, False)):
+        logits, y = make_vocabulary(30, n_classes)
+        fitted = AutoRecalibration(input="logits", classes="columns", cv=2).fit(logits, y)
+        assert ("structured_vector" in fitted.names_) is is_kept
