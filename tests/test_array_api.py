@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sklearn
+from scipy.special import softmax
 from sklearn.base import clone
 
 from skcal._input._reduction import REDUCTIONS, check_predictions
@@ -350,6 +351,18 @@ def test_temperature_of_votes(put):
     assert (votes == 0).any()
     check_temperature(TemperatureScaling(), put, votes / 8, Y3, rtol=1e-11, atol=1e-15)
     assert TemperatureScaling().fit(put(votes / 8), put(Y3)).min_proba_ == 1 / 16
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 40)])
+@pytest.mark.parametrize(("given", "n_classes"), [("proba", 60), ("logits", 60), ("logits", 300)])
+def test_classes_that_lack_rows_by_chance(given, n_classes, weights, put):
+    rng = np.random.default_rng(0)
+    logits = 2 * rng.standard_normal((40, n_classes))
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    scores = logits if given == "logits" else softmax(logits, axis=1)
+    check_temperature(
+        TemperatureScaling(input=given, classes="columns"), put, scores, y, weights, rtol=1e-9
+    )
 
 
 def test_masks_and_hopeless_logits(put):

@@ -291,7 +291,7 @@ def count_expected(scores, sample_weight, kind):
     is_blocks = isinstance(scores, RowBlocks)
     total = 0.0
     for rows in scores.list_slices() if is_blocks else [slice(None)]:
-        part = scores[rows]
+        part = scores[rows] if is_blocks else scores
         proba = part if kind == "proba" else find_probabilities(part)
         if sample_weight is not None:
             proba = proba * sample_weight[rows, None]
