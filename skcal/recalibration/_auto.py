@@ -173,10 +173,10 @@ class AutoRecalibration(BaseRecalibrator):
 
     A class of `classes` that y misses takes part if the scores promise some rows of it, at most
     ten, and a recalibrator learns from its absence, as `TemperatureScaling` and the structured maps
-    do. If they promise more, the rows were not drawn from all classes. The mixture is then that of
-    the others, as if one of them had to come true: the probability of the class stays unchanged,
-    the others share the rest, and `fit` warns. With `monotone`, what is learned of the others is
-    applied to it.
+    do. If they promise more, the rows were not drawn from all classes. Where the class takes no
+    part, the mixture is that of the others, as if one of them had to come true: the probability of
+    the class stays unchanged, the others share the rest, and `fit` warns. With `monotone`, what is
+    learned of the others is applied to it.
 
     Copies of a row are in one fold, so that k copies are like one row of weight k. Different rows
     with equal scores, such as those in a leaf of a tree, are assigned to folds one by one. Which of

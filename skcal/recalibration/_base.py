@@ -216,7 +216,7 @@ class BaseRecalibrator(
         Warns
         -----
         UserWarning
-            If there is no row of a class.
+            If there is no row of a class, and nothing is learned of it.
         """
         with restored_on_error(self):
             self._fit_checked(X, y, sample_weight)

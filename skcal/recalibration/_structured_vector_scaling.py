@@ -83,8 +83,8 @@ class StructuredVectorScaling(StructuredRecalibrator):
     These are 2 K parameters, where a matrix has K (K + 1). The package of the authors reads the
     logarithms of the probabilities in place of the centred logits.
 
-    Classes without rows take part, if no penalty is 0 and the scores promise at most ten rows of
-    each. Of others nothing is learned: their probabilities stay unchanged, and `fit` warns.
+    A class without rows takes part if no penalty is 0 and the scores promise some rows of it, at
+    most ten. Else nothing is learned of it: its probability stays unchanged, and `fit` warns.
 
     Logits z are X, or the logarithms of its probabilities, after raising those below `min_proba_`
     to it. If rounding yields 0 or 1, the nearest number inside is returned.

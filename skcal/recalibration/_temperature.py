@@ -70,9 +70,10 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     that, and where most are so large, those beyond 1e8 times the largest of a true class: they mask
     classes that are ruled out.
 
-    Classes without rows take part, as tokens of a vocabulary do that a text lacks, unless the
-    scores promise more than ten rows of one: then the rows were not drawn from all classes, the
-    temperature is that of the other classes, given that one of them comes true, and `fit` warns.
+    A class without rows takes part, as do tokens of a vocabulary that a text lacks, if the scores
+    promise some rows of it, at most ten. If they promise more, the rows were not drawn from all
+    classes: the temperature is that of the other classes, given that one of them comes true, and
+    `fit` warns. It also warns if the scores rule the class out in all rows.
 
     There is no shift: a class that is too probable in all rows stays so. For a rare event behind a
     model with balanced classes, take a recalibrator with intercepts, such as `PlattScaling` for two
