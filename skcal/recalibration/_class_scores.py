@@ -40,8 +40,9 @@ LARGEST_LOGIT = 1e100
 # Their probability is 0 either way, but classes masked by -1e9 would drown all other differences.
 LOGIT_DEPTH = 700
 # A class without rows may lack them by chance where the scores promise no more than this: with ten
-# expected rows there is none with a probability of 5e-5.
-MOST_BY_CHANCE = 10.0
+# expected rows there is none with a probability of 5e-5. Sums that are ten up to their rounding,
+# such as those of 30 thirds, are below it in any order of the rows.
+MOST_BY_CHANCE = 10.0 + 1e-6
 # Numbers that are worked on at a time: the few float64 arrays of this size stay in the cache.
 _CELLS = 1 << 18
 

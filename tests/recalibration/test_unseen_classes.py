@@ -261,6 +261,16 @@ def test_ten_expected_rows_are_the_limit(weight):
         assert (fitted.predict_proba(X)[:, 2] < 0.2).all()
 
 
+def test_ten_rows_by_round_numbers_are_ten():
+    """Their sum may be next to ten; copies of rows are still like weights."""
+    for n_classes, n_rows in ((3, 30), (6, 60), (10, 100), (20, 200), (70, 700)):
+        X, y = np.full((n_rows, n_classes), 1 / n_classes), 1 + np.arange(n_rows) % 2
+        for scores, labels, weights in ((X, y, None), (X[:2], y[:2], np.full(2, n_rows / 2))):
+            TemperatureScaling(classes="columns").fit(scores, labels, weights)
+            logits = np.zeros_like(scores)
+            TemperatureScaling(classes="columns", input="logits").fit(logits, labels, weights)
+
+
 @pytest.mark.parametrize("R", [StructuredVectorScaling, StructuredMatrixScaling])
 def test_without_penalty_nothing_is_learned_from_absence(R):
     """It would be that the class never comes true."""
