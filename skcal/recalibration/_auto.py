@@ -16,11 +16,7 @@ from skcal._fitting._folds import check_rows, make_splits, restored_on_error, ro
 from skcal._fitting._held_out import fit_split, fit_to_columns, predict_columns, take_score_rows
 from skcal._input._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import deal_rows
-from skcal._numerics.recalibration._intercepts import (
-    add_intercepts,
-    fit_intercepts,
-    reach_shares,
-)
+from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
 from skcal._numerics.recalibration._mixture import (
     expect_an_error,
     find_refuted,
@@ -51,6 +47,8 @@ _N_FIRST = 3
 _DEFAULT_COUNT = 5.0
 # Prior counts of the scores are between these, beyond which sums would not be exact.
 _FEWEST_ROWS, _MOST_ROWS = 1e-6, 1e12
+# Rounds in which an intercept comes this close to the rows that are expected.
+_ROUNDS, _CLOSE = 100, 1e-12
 # From this number of classes on a matrix has too many coefficients for its time.
 _MANY_CLASSES = 50
 # Beyond this number of classes the square `coef_` is a burden unless the scores are a larger one.
@@ -466,14 +464,16 @@ class AutoRecalibration(BaseRecalibrator):
 
     def _hold(self, unseen, expected, proba, intercepts, weights):
         """The intercept of some classes after which as many rows of them are expected as before."""
-        moved = add_intercepts(proba, intercepts)
-        share = moved[:, unseen].sum(axis=1)
+        share = add_intercepts(proba, intercepts)[:, unseen].sum(axis=1)
         mass = np.ones(len(share)) if weights is None else weights
-        if mass @ share == 0:  # by underflow
-            return 0.0
-        counts = np.array([expected, mass.sum() - expected])
-        values = reach_shares(np.column_stack([share, 1 - share]), mass, counts).values
-        return values[0] - values[1]
+        total, intercept = mass @ share, 0.0
+        for _ in range(_ROUNDS):
+            if total <= 0 or abs(total - expected) <= _CLOSE * expected:  # 0 by underflow
+                break
+            intercept += np.log(expected / total)
+            odds = share * np.exp(intercept)
+            total = mass @ (odds / (1 - share + odds))
+        return intercept
 
     def _recalibrate(self, scores):
         return add_intercepts(self._mix(scores), self.intercepts_)
