@@ -116,9 +116,10 @@ def compare_curves():
 
 
 def list_rows():
-    for part in (compare_pictures, compare_repairs, compare_vocabularies, compare_curves):
+    parts = {compare_pictures: 51, compare_repairs: 5, compare_vocabularies: 3, compare_curves: 15}
+    for part, repeats in parts.items():
         for name, beside, *calls in part():
-            ours, theirs = median_cpu_times(calls, repeats=5)
+            ours, theirs = median_cpu_times(calls, repeats)
             yield [name, show_time(ours), beside, show_time(theirs), show_ratio(ours / theirs)]
 
 

@@ -76,9 +76,12 @@ def measure_slope(fitted, X, y):
         counts = np.bincount(y)[y][:, None]
         targets = np.where(targets == 1, counts + 1, 1 / (n_classes - 1)) / (counts + 2)
     residual = (fitted.predict_proba(X) - targets) / n_samples
-    matrix_penalty, intercept_penalty = fitted._penalise(n_classes, n_samples)
+    matrix_penalty, penalty = fitted._penalise(targets.sum(axis=0))
+    intercept = fitted.intercept_
+    if penalty.any():
+        intercept = intercept - np.average(intercept, weights=penalty)
     slopes = residual.T @ values + 2 * matrix_penalty * (fitted.coef_ - np.eye(n_classes))
-    intercept_slopes = residual.sum(axis=0) + 2 * intercept_penalty * fitted.intercept_
+    intercept_slopes = residual.sum(axis=0) + 2 * penalty * intercept
     return np.hypot(np.sqrt(np.nansum(slopes**2)), np.linalg.norm(intercept_slopes))
 
 
