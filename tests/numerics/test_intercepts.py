@@ -10,15 +10,15 @@ from skcal._numerics.recalibration._intercepts import (
     fit_intercepts,
 )
 
-PROBA = np.array([[1, 0, 0], [0, 0.5, 0.5], [0.25, 0.25, 0.5], [0, 0, 1]])
-CODES = np.array([0, 1, 2, 2])
+PROBA = np.array([[1, 0, 0], [0, 0.5, 0.5], [0.25, 0.25, 0.5], [0, 0, 1], [1e-310, 1, 0]])
+CODES = np.array([0, 1, 2, 2, 1])
 
 
 @pytest.mark.parametrize("far", [1.0, 30.0, 1400.0, 1e200])
 def test_the_loss_of_far_intercepts(far):
     """By logarithms of sums, which do not underflow."""
-    shares = np.bincount(CODES) / 4
-    problem = _Problem(PROBA, np.full(4, 0.25), shares, np.arange(3))
+    shares = np.bincount(CODES) / 5
+    problem = _Problem(PROBA, np.full(5, 0.2), shares, np.arange(3))
     for values in ([far, 0], [0, -far], [-far, far / 2]):
         intercepts = np.append(0, values)
         value, gradient, _ = problem.evaluate(np.array(values))

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
-from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
+from skcal._numerics.recalibration._newton import DAMPING, KeptHessian, minimize_convex
 from skcal._numerics.recalibration._scores import normalize_rows
 
 # The last step promises twice this gain, or less, in the mean log likelihood of the rarest class.
-# Steps are Newton's: what is left after it is far below what the rows tell.
-_LAST_DECREMENT = 1e-12
+# What is left after it is far below what the rows tell.
+_LAST_DECREMENT = 1e-16
 # Sums of probabilities below this have lost digits.
 _UNDERFLOW = 1e-290
 # Intercepts that a test at this level does not ask for are 0.
@@ -95,7 +95,7 @@ class _Problem:
 
     def __init__(self, proba, mass, shares, free):
         self.proba, self.mass, self.shares, self.free = proba, mass, shares, free[1:]
-        self.first = free[0]
+        self.first, self.steps = free[0], KeptHessian()
 
     def find_start(self):
         """By how much the shares exceed the means, exact where all rows are alike; or 0."""
@@ -109,14 +109,17 @@ class _Problem:
         intercepts[self.free] = values
         odds, total, top = _find_odds(self.proba, intercepts)
         value = self.mass @ (top + np.log(total)) - self.shares @ intercepts
-        means = (self.mass / total) @ (self.proba * odds)
+        moved = self.proba * odds
+        moved /= total[:, None]
+        means = self.mass @ moved
         gradient = (means - self.shares)[self.free]
 
-        def step(free):
-            own = self.free[free]
-            part = self.proba[:, own] * odds[..., own]
-            part *= (np.sqrt(self.mass) / total)[:, None]
-            hessian = np.diag(means[own] + DAMPING) - part.T @ part  # NumPy computes one half
-            return solve_newton_step(hessian, gradient[free])
+        def form_hessian():
+            part = moved[:, self.free]
+            part *= np.sqrt(self.mass)[:, None]
+            return np.diag(means[self.free] + DAMPING) - part.T @ part  # NumPy computes one half
+
+        def step(free):  # all are free, as none has a bound
+            return self.steps.solve(form_hessian, gradient)
 
         return value, gradient, step

@@ -30,6 +30,8 @@ _BISECTIONS = 5
 # A full step is doubled while this share of the slope is left; a quadratic function leaves none.
 _STEEP = 0.7
 _SMALLEST_STEP = 1e-30
+# A Hessian serves for the next step, too, if that promises at most this share of the last gain.
+_LARGEST_PROMISE = 1e-3
 _TINY = np.finfo(np.float64).tiny
 # Numbers are alike whose difference is this share of them.
 _ALIKE = 1e-14
@@ -214,6 +216,29 @@ def solve_newton_step(hessian, gradient):
     with np.errstate(over="ignore"):
         step /= -scale
     return step if np.isfinite(step).all() else np.full_like(slope, np.nan)
+
+
+class KeptHessian:
+    """Newton steps by the last Hessian while that makes steps promise far less and less.
+
+    It serves for another step if that promises at most a thousandth of what the last one did.
+    """
+
+    def __init__(self):
+        self._hessian, self._promise = None, 0.0
+
+    def solve(self, form, gradient):
+        """The step for a gradient; `form()` is the Hessian there."""
+        if self._promise:
+            step = solve_newton_step(self._hessian, gradient)
+            promise = -gradient @ step
+            if promise <= _LARGEST_PROMISE * self._promise:
+                self._promise = promise
+                return step
+        self._hessian = form()
+        step = solve_newton_step(self._hessian, gradient)
+        self._promise = -gradient @ step
+        return step
 
 
 def solve_free_step(hessian, gradient, free):

@@ -6,15 +6,13 @@ from scipy.sparse.linalg import LinearOperator, cg
 from skcal._numerics.recalibration._newton import (
     DAMPING,
     LARGEST_PENALTY,
+    KeptHessian,
     minimize_convex,
-    solve_newton_step,
 )
 
 # Up to this many coefficients the Hessian is formed; beyond, Newton steps come from conjugate
 # gradients, which only need its products with vectors.
 _LARGEST_HESSIAN = 500
-# A Hessian serves for the next step, too, if that promises at most this share of the last gain.
-_LARGEST_PROMISE = 1e-3
 # Newton's method corrects in the next step what a step is short of.
 _STEP_TOLERANCE = 1e-3
 _MAX_PRODUCTS = 500
@@ -54,7 +52,7 @@ class _Problem:
         beside[:, n_classes:] = False
         squares = np.einsum("i,ij,ij->j", mass, features, features)
         self.bound = squares[self.columns] / 4 + 2 * penalty
-        self.hessian, self.promise = None, 0.0
+        self.steps = KeptHessian()
         self.is_diagonal = not (beside & (varies | (start != 0))).any()
         self.is_free, self.fixed = self.pack(varies), self.pack(start)
 
@@ -116,7 +114,7 @@ class _Problem:
             extra = 2 * self.penalty + DAMPING * self.bound
             if len(free) > _LARGEST_HESSIAN:
                 return self.solve_iteratively(proba, gradient, extra)
-            return self.solve(proba, gradient, extra)
+            return self.steps.solve(lambda: self.form_hessian(proba) + np.diag(extra), gradient)
 
         return value, gradient, step
 
@@ -139,19 +137,6 @@ class _Problem:
             residual -= (mass * even / len(self.start))[:, None]
         residual[numbers, codes] -= own
         return mass @ (np.log(total) - target_logits), self.gather(residual, rows), proba
-
-    def solve(self, proba, gradient, extra):
-        """The Newton step, by the last Hessian while that makes steps promise far less and less."""
-        if self.promise:
-            step = solve_newton_step(self.hessian, gradient)
-            promise = -gradient @ step
-            if promise <= _LARGEST_PROMISE * self.promise:
-                self.promise = promise
-                return step
-        self.hessian = self.form_hessian(proba) + np.diag(extra)
-        step = solve_newton_step(self.hessian, gradient)
-        self.promise = -gradient @ step
-        return step
 
     def form_hessian(self, proba):
         """sum_i m_i p_k (1{k = l} - p_l) x_j x_h for coefficients (k, j) and (l, h)."""
