@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -16,13 +15,12 @@ from skcal._fitting._folds import check_rows, make_splits, restored_on_error, ro
 from skcal._fitting._held_out import fit_split, fit_to_columns, predict_columns, take_score_rows
 from skcal._input._validation import check_flag, check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import deal_rows
-from skcal._numerics.recalibration._intercepts import add_intercepts, fit_intercepts
-from skcal._numerics.recalibration._mixture import (
-    expect_an_error,
-    find_refuted,
-    fit_mixture_weights,
-    judge,
+from skcal._numerics.recalibration._intercepts import (
+    add_intercepts,
+    find_holding_intercept,
+    fit_intercepts,
 )
+from skcal._numerics.recalibration._stack import Stack, take_own
 from skcal._tools._progress import as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
@@ -38,17 +36,12 @@ from skcal.recalibration._temperature import TemperatureScaling
 _IDENTITY = "identity"  # the scores as they are
 # A member of less weight changes no probability by more than this, and is not fitted again.
 _SMALLEST_WEIGHT = 1e-4
-# A recalibrator is left out if held-out rows are less likely under it than under the best member by
-# more than this factor, a logarithm; the scores if by twice their prior count, by default the same.
-_REFUTED, _REFUTED_PER_ROW = 10.0, 2.0
 # Splits after which members are judged, beside the first one.
 _N_FIRST = 3
 # With another prior count intercepts need as many times the evidence.
 _DEFAULT_COUNT = 5.0
-# Prior counts of the scores are between these, beyond which sums would not be exact.
-_FEWEST_ROWS, _MOST_ROWS = 1e-6, 1e12
-# Rounds in which an intercept comes this close to the rows that are expected.
-_ROUNDS, _CLOSE = 100, 1e-12
+# The least prior count of the scores, below which sums would not be exact.
+_FEWEST_ROWS = 1e-6
 # From this number of classes on a matrix has too many coefficients for its time.
 _MANY_CLASSES = 50
 # Beyond this number of classes the square `coef_` is a burden unless the scores are a larger one.
@@ -392,9 +385,9 @@ class AutoRecalibration(BaseRecalibrator):
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = take_score_rows(scores, rows), codes[rows]
         held_out, near = self._hold_out(
-            members, scores, codes, sample_weight, splits, _take_own, self._splits is None
+            members, scores, codes, sample_weight, splits, take_own, self._splits is None
         )
-        stack = _Stack(held_out, codes, sample_weight, splits, self.prior_rows)
+        stack = Stack(held_out, codes, sample_weight, splits, self.prior_rows)
         weights = stack.weigh(range(len(splits)))
         fitted = self._refit(members, weights, scores, codes, sample_weight, near)
         self.names_ = [_IDENTITY, *members]
@@ -423,7 +416,7 @@ class AutoRecalibration(BaseRecalibrator):
         held_out, _ = self._hold_out(
             members, scores, codes, sample_weight, splits, _take_all, is_dealt
         )
-        stack = _Stack(held_out, codes, sample_weight, splits, self.prior_rows)
+        stack = Stack(held_out, codes, sample_weight, splits, self.prior_rows)
         mixed = [
             _mix(
                 stack.weigh_others(k),
@@ -459,21 +452,10 @@ class AutoRecalibration(BaseRecalibrator):
         part, codes = restrict_scores(proba, seen, "proba"), np.searchsorted(seen, codes)
         intercepts[seen] = fit_intercepts(part, codes, weights).shrink(doubt)
         if intercepts.any():
-            intercepts[unseen] = self._hold(unseen, expected, proba, intercepts, weights)
+            intercepts[unseen] = find_holding_intercept(
+                proba, intercepts, unseen, expected, weights
+            )
         return intercepts - intercepts.mean()
-
-    def _hold(self, unseen, expected, proba, intercepts, weights):
-        """The intercept of some classes after which as many rows of them are expected as before."""
-        share = add_intercepts(proba, intercepts)[:, unseen].sum(axis=1)
-        mass = np.ones(len(share)) if weights is None else weights
-        total, intercept = mass @ share, 0.0
-        for _ in range(_ROUNDS):
-            if total <= 0 or abs(total - expected) <= _CLOSE * expected:  # 0 by underflow
-                break
-            intercept += np.log(expected / total)
-            odds = share * np.exp(intercept)
-            total = mass @ (odds / (1 - share + odds))
-        return intercept
 
     def _recalibrate(self, scores):
         return add_intercepts(self._mix(scores), self.intercepts_)
@@ -527,7 +509,7 @@ class AutoRecalibration(BaseRecalibrator):
                 break
             if is_dealt and first:
                 own = {name: held_out[name] for name in (_IDENTITY, *left)}
-                stack = _Stack(own, codes, sample_weight, splits, self.prior_rows)
+                stack = Stack(own, codes, sample_weight, splits, self.prior_rows)
                 left = stack.list_hopeful(first)[1:]
             jobs = [(name, *split) for name in left for split in some]
             common = scores, codes, sample_weight, take
@@ -572,94 +554,10 @@ class AutoRecalibration(BaseRecalibrator):
         return prepared
 
 
-class _Stack:
-    """Likelihoods of the members on held-out rows, and the weights that follow from them.
-
-    They are 0 in splits beyond those that a member has parts of.
-    """
-
-    def __init__(self, held_out, codes, sample_weight, splits, prior_rows):
-        self.names = list(held_out)
-        prior_rows, n_others = min(float(prior_rows), _MOST_ROWS), len(self.names) - 1
-        self.prior = np.array([prior_rows, *[1.0 / max(n_others, 1)] * n_others])
-        self.limits = np.array([_REFUTED_PER_ROW * prior_rows, *[_REFUTED] * n_others])
-        weight = np.ones(len(codes)) if sample_weight is None else sample_weight
-        tests = [test for _, test in splits]
-        n_tests = np.bincount(np.concatenate([[], *tests]).astype(np.intp), minlength=len(codes))
-        # A row that several splits test counts once in all.
-        self.masses = [weight[test] / n_tests[test] for test in tests]
-        self.n_tested = [len(held_out[name]) for name in self.names]
-        self.likelihoods = [np.zeros((len(self.names), len(mass))) for mass in self.masses]
-        for number, name in enumerate(self.names):
-            for likelihoods, part, test in zip(
-                self.likelihoods, held_out[name], tests, strict=False
-            ):
-                likelihoods[number] = part if part.ndim == 1 else _take_own(part, codes[test])
-
-    def list_hopeful(self, n_splits):
-        """Names of members that the rows of the first splits may leave in, the first one always."""
-        limits = self.limits * max(mass.max(initial=1.0) for mass in self.masses)
-        likelihoods = np.concatenate(self.likelihoods[:n_splits], axis=1)
-        mass = np.concatenate(self.masses[:n_splits])
-        refuted = find_refuted(likelihoods, mass, limits, self.n_rows)
-        return [name for k, name in enumerate(self.names) if k == 0 or not refuted[k]]
-
-    @property
-    def n_rows(self):
-        """Number of rows that are tested."""
-        return sum(mass.sum() for mass in self.masses)
-
-    @cached_property
-    def totals(self):
-        """Log likelihoods of the members, split by split."""
-        pairs = zip(self.likelihoods, self.masses, strict=True)
-        return [judge(*pair, self.n_rows) for pair in pairs]
-
-    def weigh(self, splits):
-        """Weights by name, from the test rows of some splits."""
-        likelihoods = np.concatenate(
-            [np.empty((len(self.names), 0)), *[self.likelihoods[k] for k in splits]], axis=1
-        )
-        mass = np.concatenate([np.empty(0), *[self.masses[k] for k in splits]])
-        total = sum((self.totals[k] for k in splits), start=np.zeros(len(self.names)))
-        kept = total >= total.max() - self.limits
-        weights = np.zeros(len(kept))
-        weights[kept] = fit_mixture_weights(likelihoods[kept], self.prior[kept], mass)
-        weights = expect_an_error(weights, (1 - likelihoods) @ mass)
-        return dict(zip(self.names, weights.tolist(), strict=True))
-
-    def weigh_others(self, split):
-        return self.weigh([k for k in range(len(self.masses)) if k != split])
-
-    def measure(self):
-        """Mean log loss by name, and of the mixture, with weights from the other splits."""
-        mixed = [
-            np.array(list(self.weigh_others(k).values())) @ likelihood
-            for k, likelihood in enumerate(self.likelihoods)
-        ]
-        losses, masses = [], []
-        for likelihood, own, mass in zip(self.likelihoods, mixed, self.masses, strict=True):
-            likelihood = np.vstack([likelihood, own])
-            # The logarithm of 0 is infinite, and is meant.
-            logs = np.log(likelihood, where=likelihood > 0, out=np.full_like(likelihood, -np.inf))
-            losses.append(-logs @ mass)
-            masses.append(mass.sum())
-        *means, mixture = (
-            float(sum(part[k] for part in losses[:n]) / sum(masses[:n]))
-            for k, n in enumerate([*self.n_tested, len(masses)])
-        )
-        return dict(zip(self.names, means, strict=True)), mixture
-
-
 def _is_monotone(recalibrator, n_classes):
     """Whether it promises an order: of the scores for two classes, of the classes for more."""
     apart = getattr(recalibrator, "_learns_classes_apart", True)
     return getattr(recalibrator, "_is_monotone", False) and (n_classes == 2 or not apart)
-
-
-def _take_own(proba, codes):
-    """Probabilities of what came true."""
-    return proba[np.arange(len(codes)), codes]
 
 
 def _take_all(proba, codes):

@@ -7,6 +7,7 @@ from scipy.special import logsumexp
 from skcal._numerics.recalibration._intercepts import (
     _Problem,
     add_intercepts,
+    find_holding_intercept,
     fit_intercepts,
 )
 
@@ -47,3 +48,17 @@ def test_rows_that_are_nearly_certain():
     told = proba[np.arange(500), codes] > 0
     means = add_intercepts(proba[told], fitted.values).mean(axis=0)
     np.testing.assert_allclose(means, np.bincount(codes[told]) / told.sum(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 41)])
+def test_classes_that_hold_their_rows(weights):
+    """As many are expected of them after the intercepts of the others as before."""
+    proba = np.random.default_rng(0).dirichlet([1, 2, 0.1, 0.2], 40)
+    intercepts, columns = np.array([1.5, -2.0, 0, 0]), np.array([2, 3])
+    mass = np.ones(40) if weights is None else weights
+    expected = mass @ proba[:, columns].sum(axis=1)
+    held = find_holding_intercept(proba, intercepts, columns, expected, weights)
+    intercepts[columns] = held
+    found = mass @ add_intercepts(proba, intercepts)[:, columns].sum(axis=1)
+    assert held != 0
+    assert found == pytest.approx(expected, rel=1e-11)

@@ -11,6 +11,8 @@ from skcal._numerics.recalibration._scores import normalize_rows
 # The last step promises twice this gain, or less, in the mean log likelihood of the rarest class.
 # What is left after it is far below what the rows tell.
 _LAST_DECREMENT = 1e-16
+# Rounds in which an intercept comes this close to the rows that are expected.
+_ROUNDS, _CLOSE = 100, 1e-12
 # Sums of probabilities below this have lost digits.
 _UNDERFLOW = 1e-290
 # Intercepts that a test at this level does not ask for are 0.
@@ -72,6 +74,24 @@ def add_intercepts(proba, intercepts):
     if not intercepts.any():
         return proba
     return normalize_rows(proba * _find_odds(proba, intercepts)[0])
+
+
+def find_holding_intercept(proba, intercepts, columns, expected, weights):
+    """The intercept of some classes that keeps the number of rows expected of them.
+
+    It is added to `intercepts`, which are 0 for these classes. Each round takes the logarithm of
+    what is expected over what the intercept leaves, and cannot overshoot.
+    """
+    share = add_intercepts(proba, intercepts)[:, columns].sum(axis=1)
+    mass = np.ones(len(share)) if weights is None else weights
+    total, intercept = mass @ share, 0.0
+    for _ in range(_ROUNDS):
+        if total <= 0 or abs(total - expected) <= _CLOSE * expected:  # 0 by underflow
+            break
+        intercept += np.log(expected / total)
+        odds = share * np.exp(intercept)
+        total = mass @ (odds / (1 - share + odds))
+    return intercept
 
 
 def _find_odds(proba, intercepts):
