@@ -38,6 +38,7 @@ def to_means(values, power):
 def half_deviance(values, targets, power):
     """Half the deviance of each row, up to a constant, and its slope and curvature in `values`."""
     if power == LOGIT:
+        # One exponential serves all three, in half the time of expit and logaddexp.
         away = np.exp(-np.abs(values))
         larger = 1 / (1 + away)
         smaller = away * larger
