@@ -21,8 +21,8 @@ from skcal.recalibration import BaseRecalibrator
 from tests.public_objects import list_functions_and_classes, list_methods
 from tests.test_lengths import ARGUMENTS
 
-# Calls take up to 33 MB.
-MOST = 64e6
+# Calls take up to 33 MB, and what chance gives to predictions that are all next to certain 110.
+MOST = 128e6
 # Bytes, with a bandwidth of 1e-5 times the scale, the smallest one.
 MOST_WITH_TINY_BANDWIDTH = 600e6
 NARROW = 0.3 + 1e-7 * np.tile([0, 1, 2, 3], 2) / 3
@@ -30,6 +30,7 @@ PLACES = {
     "narrow": NARROW,
     "both ends": np.tile([1e-300, 1e-9, 0.5, 1 - 2**-53], 2),
     "one": np.full(8, 0.3),
+    "certain": np.tile([0.0, 1e-12, 1 - 1e-12, 1.0], 2),
 }
 Y = np.array([0, 0, 0, 0, 1, 0, 1, 0])
 SCALES = {"probability": None, "logit": "logit", "callable": lambda v: 3 * v}

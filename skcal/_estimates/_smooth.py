@@ -1,5 +1,6 @@
 """SmoothECE of a sample, and its reliability curve."""
 
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from skcal._numerics.errors._smooth import (
     find_fixed_point,
     smoothed_error,
 )
-from skcal._numerics.errors._smooth_chance import find_chance, find_widest
+from skcal._numerics.errors._smooth_chance import find_chance
 from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._tools._arrays import find_span, is_numpy, namespace
 
@@ -102,22 +103,24 @@ def expect_by_chance(source, line):
 
     `source` is that of `bound_curve`.
     """
-    sizes, variances = _list_variances(source, line, _CELLS)
-    if not variances.sum() > 0:
-        return 0.0, 0.0
-    if (needed := _count_cells(find_widest(variances.sum(), line.width))) > _CELLS:
-        sizes, variances = _list_variances(source, line, needed)
-    mean, deviation = find_chance(variances, line.width)
+    read = cache(partial(source.mass_and_squares, place=line.place))
+    mean, deviation = find_chance(partial(_find_variances, read, line), line.width)
     # No smoothing makes more of residuals than their sizes, whose mean is 2 v (1 - v). They are few
     # where events are, and then far from normal.
-    most = 2 * float(sizes.sum())
-    return (mean, deviation) if mean <= most else (most, float(np.sqrt(variances.sum())))
+    variances = line.find_variances(_CELLS)
+    most, variance = (float(part @ variances) for part in read(_CELLS))
+    return (mean, deviation) if mean <= 2 * most else (2 * most, float(np.sqrt(variance)))
 
 
-def _list_variances(source, line, n_cells):
-    """Sums of w v (1 - v) and of w^2 v (1 - v) on the nodes, for weights w that sum to 1."""
-    parts, variances = source.mass_and_squares(n_cells, line.place), line.find_variances(n_cells)
-    return [part * variances for part in parts]
+def _find_variances(read, line, n_cells):
+    """Sums of w^2 v (1 - v) on the nodes of a power of two of cells, for weights w that sum to 1.
+
+    `read` has the sums of w and of w^2 on the nodes of a grid. Rows are read on `_CELLS` at least.
+    """
+    n_read = max(n_cells, _CELLS)
+    variances = read(n_read)[1] * line.find_variances(n_read)
+    nearest = np.rint(np.arange(n_read + 1) * (n_cells / n_read)).astype(np.intp)
+    return np.bincount(nearest, variances)
 
 
 def _count_cells(bandwidth):

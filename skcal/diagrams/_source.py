@@ -1,6 +1,6 @@
 """What a diagram is computed from: the rows of one binary problem, or the cells of a summary."""
 
-from functools import cache, cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -49,9 +49,6 @@ class DiagramRows:
             *rows, weights = _read_rows(sample)
             self.member, chosen, weights = unite_copies(member, *rows, weights)
             self.known = Sample(*(values[chosen] for values in rows), weights)
-        # Once for the band and for what chance gives. A method of this object would keep the rows
-        # until garbage is collected.
-        self.mass_and_squares = cache(partial(_sum_on_grid, self.known))
 
     @property
     def n_samples(self):
@@ -96,6 +93,10 @@ class DiagramRows:
         rows = count_outcomes(Predictions(predictions, outcomes, weights))
         source = RowSource(_bind(scale), rows, True, Units(rows.n_rows, self.member))
         return cross_fit_source(source, confidence_level, N_PAIRS, rng)
+
+    def mass_and_squares(self, n_cells, place):
+        """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
+        return tuple(self.known.weights_on_grid(n_cells, power, place) for power in (1, 2))
 
     def share_on_kernel(self, place, bandwidth, n_points, confidence_level):
         """Share of the effective rows behind the points of a curve that tells as much as clusters.
@@ -180,11 +181,6 @@ class DiagramCells:
 
 def _read_rows(sample):
     return next(sample.present_chunks(size=len(sample.predictions)))
-
-
-def _sum_on_grid(sample, n_cells, place):
-    """Sums of weights, and of their squares, on the nodes of a grid; the weights sum to 1."""
-    return tuple(sample.weights_on_grid(n_cells, power, place) for power in (1, 2))
 
 
 def share_at_ends(sample):

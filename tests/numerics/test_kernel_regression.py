@@ -1,5 +1,7 @@
 """Kernel regression: direct sums, and the laws of its means."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from skcal._numerics.curves._kernel_regression import (
     count_on_kernel,
     log_reflected_kernel,
     regress_on_kernel,
+    sum_squares_on_kernel,
 )
 from tests.reference import reflected_kernel_sum
 
@@ -113,3 +116,24 @@ def test_counts_are_numbers_of_rows_where_all_have_one_prediction():
     mass[300] = 1
     counts = count_on_kernel(mass, mass / 25, 0.05, N_POINTS)
     np.testing.assert_allclose(counts, 25, rtol=1e-6)
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 0.3, 0.8, 2.0])
+def test_sums_of_squares_are_direct_sums(rng, bandwidth):
+    squares, places = rng.exponential(size=129), np.linspace(0, 1, 129)
+    rows = [np.array([place]) for place in places]
+    kernels = np.stack(
+        [reflected_kernel_sum(POINTS, row, np.ones(1), bandwidth) for row in rows], axis=1
+    )
+    found = sum_squares_on_kernel(squares, bandwidth, N_POINTS)
+    np.testing.assert_allclose(found, kernels**2 @ squares, rtol=1e-12)
+
+
+def test_sums_of_squares_need_no_more_terms_for_smaller_bandwidths():
+    tracemalloc.start()
+    try:
+        sum_squares_on_kernel(np.ones(65), 1e-6, N_POINTS)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1e6

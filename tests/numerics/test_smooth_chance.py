@@ -1,13 +1,17 @@
 """What chance alone gives to SmoothECE: its fixed point, and draws."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from skcal._estimates._smooth import _lay_line, expect_by_chance
+from skcal._estimates._smooth import CURVE_SCALES, _lay_line, expect_by_chance
 from skcal._input._sample import Sample
 from skcal._numerics.errors import _smooth_chance
+from skcal._numerics.errors._smooth import SMALLEST_BANDWIDTH
+from skcal._numerics.errors._smooth_chance import find_chance
 from skcal.diagrams import ReliabilityDisplay
 from skcal.diagrams._source import DiagramRows
 from skcal.metrics import smooth_ece
@@ -56,6 +60,53 @@ def test_mean_is_the_fixed_point(name, weighted):
     assert integrate_deviation(proba, weights / weights.sum(), mean) == pytest.approx(
         mean, rel=0.01
     )
+
+
+@pytest.mark.parametrize("variance", [1e-9, 1e-18])
+def test_even_variances_have_a_closed_form(variance):
+    """A(s) = sqrt(V / (pi^1.5 s)), at its fixed point or at the smallest bandwidth of SmoothECE."""
+    mean, deviation = find_chance(lambda n: np.full(n + 1, variance / n), 1.0)
+    bandwidth = max((variance / np.pi**1.5) ** (1 / 3), SMALLEST_BANDWIDTH)
+    share = 2 / 3 if bandwidth > SMALLEST_BANDWIDTH else 1.0
+    assert mean == pytest.approx(np.sqrt(variance / (np.pi**1.5 * bandwidth)), rel=1e-3)
+    expected = share * np.sqrt(_smooth_chance._OVERLAP * variance / (2 * np.sqrt(np.pi)))
+    assert deviation == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("places", "n_each", "scale"),
+    [([1e-4], 30_000, "probability"), ([1e-3, 0.999], 5000, "logit"), ([1e-6], 10**6, "logit")],
+)
+def test_rows_at_few_places_have_a_closed_form(places, n_each, scale):
+    """While their kernels stay apart, no bandwidth matters: a fixed point far below the widest."""
+    mean, _ = expect(np.repeat(places, n_each), transform=CURVE_SCALES[scale])
+    variances = n_each * np.multiply(places, np.subtract(1, places)) / (n_each * len(places)) ** 2
+    assert mean == pytest.approx(np.sqrt(2 / np.pi) * np.sqrt(variances).sum(), rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("places", "scale"),
+    [
+        ([0.0, 1.0], "logit"),
+        ([1e-9, 1 - 1e-9], "logit"),
+        ([1e-12], "probability"),
+        ([1e-300], "probability"),
+    ],
+)
+def test_predictions_next_to_certainty_take_little_memory(places, scale):
+    """Bandwidths of 1e-8 and below, which asked for gigabytes: the mean is that of |y - v|."""
+    tracemalloc.start()
+    try:
+        found = expect(np.tile(places, 50), transform=CURVE_SCALES[scale])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 200e6
+    # Logits are those of 1e-15 at least.
+    sizes = np.minimum(places, np.subtract(1, places))
+    variance = np.mean(sizes if scale == "probability" else np.maximum(sizes, 1e-15))
+    expected = 2 * variance, np.sqrt(variance / (50 * len(places)))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
 @pytest.mark.slow

@@ -17,8 +17,8 @@ _BLOCK = 1 << 16
 _FLAT = 2.0
 # Kernels below exp(-this) of the largest at a point do not matter beside it.
 _FAINT = 45.0
-# Terms of a theta series per unit of 1 / bandwidth, and images per unit of bandwidth, that matter.
-_N_TERMS = 3
+# Images on either side that matter, 2 apart, per unit of bandwidth.
+_N_IMAGES = 3
 # Standard deviations beyond which a Gaussian is 0 in double precision.
 _REACH = 9.0
 # Nodes in a bandwidth that rows of clusters are moved to.
@@ -92,15 +92,17 @@ def sum_squares_on_kernel(squares, bandwidth, n_points):
     """Sums of squares times K^2 at `n_points` points of [0, 1], for a bandwidth of `_FLAT` at most.
 
     The kernel is g(t - v) + g(t + v) with a Gaussian g that is repeated with period 2. The squares
-    of both have a cosine series, whose coefficients are those of bandwidth s / sqrt(2) times a
-    theta series. The product of two Gaussians is one in the middle between them: g(t - v) g(t + v)
-    is a sum of Gaussians around whole numbers t, with weights that depend on v alone.
+    of both have a cosine series, whose coefficients are those of bandwidth s / sqrt(2) times half a
+    theta series, sum_j exp(-(pi s (j + k / 2))^2) with k = 0 for even and 1 for odd ones. Poisson's
+    summation makes it 1 / (s sqrt(pi)) sum_j (-1)^(jk) exp(-(j / s)^2), a few terms for every s.
+    The product of two Gaussians is one in the middle between them: g(t - v) g(t + v) is a sum of
+    Gaussians around whole numbers t, with weights that depend on v alone.
     """
     moments, narrow = cosine_moments(squares), bandwidth / np.sqrt(2)
-    last = int(np.ceil(_N_TERMS / bandwidth))
-    terms = np.arange(-last, last + 1)
+    terms = np.arange(1, 2 + int(2 * _N_IMAGES * bandwidth))
     for k in (0, 1):
-        moments[k::2] *= np.exp(-((np.pi * bandwidth * (terms + k / 2)) ** 2)).sum() / 2
+        theta = 1 + 2 * ((-1.0) ** (k * terms) * np.exp(-((terms / bandwidth) ** 2))).sum()
+        moments[k::2] *= theta / (2 * np.sqrt(np.pi) * bandwidth)
     total = evaluate_cosines(moments, narrow, n_points - 1)
     points, nodes = np.linspace(0.0, 1.0, n_points), np.linspace(0.0, 1.0, len(squares))
     farthest = int(_REACH * narrow)
@@ -138,7 +140,7 @@ def share_on_kernel(rows, member, bandwidth, n_points, confidence_level):
 
 def log_reflected_kernel(points, nodes, bandwidth):
     """Logarithm of K_s(point, node), images that are too far away to matter left out."""
-    last = 2 * (1 + int(_N_TERMS * bandwidth))
+    last = 2 * (1 + int(_N_IMAGES * bandwidth))
     images = [points - nodes + k for k in range(-last, last + 1, 2)]
     images += [points + nodes - k for k in range(2 - last, last + 1, 2)]
     exponents = [-0.5 * (image / bandwidth) ** 2 for image in images]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal._numerics.curves._kernel_regression import sum_squares_on_kernel
+from skcal._numerics.errors._smooth import SMALLEST_BANDWIDTH
 
 # Integral over u of the covariance of |X| and |Y|, standard normal with correlation exp(-u^2 / 4).
 _OVERLAP = 0.86715775
@@ -21,33 +22,34 @@ def find_widest(variance, width):
     return (variance / (np.pi**1.5 * width**2)) ** (1 / 3)
 
 
-def find_chance(variances, width):
+def find_chance(find_variances, width):
     """Mean and standard deviation of SmoothECE for calibrated rows, on a scale of this width.
 
-    `variances`, (n_cells + 1,), are the sums of w^2 v (1 - v) on nodes, for weights w that sum to 1
-    and predictions v. The smoothed residual at t is nearly normal with the variance
-    sum_i w_i^2 K_i^2 v_i (1 - v_i), and its correlation at a distance d about exp(-d^2 / 4 s^2). So
-    smECE_s has the mean A(s), the integral of sqrt(2 / pi) times the standard deviation, and a
-    variance of `_OVERLAP` times s times the integral of the variance. The fixed point A(s) = s is
-    found by secants of log A(s), whose slope there tells how much of a change of A is one of s.
+    `find_variances` maps a number of cells, a power of two, to the sums of w^2 v (1 - v) on their
+    nodes, for weights w that sum to 1 and predictions v. The smoothed residual at t is nearly
+    normal with the variance sum_i w_i^2 K_i^2 v_i (1 - v_i), and its correlation at a distance d
+    about exp(-d^2 / 4 s^2). So smECE_s has the mean A(s), the integral of sqrt(2 / pi) times the
+    standard deviation, and a variance of `_OVERLAP` times s times the integral of the variance. The
+    fixed point A(s) = s is found by secants of log A(s), whose slope there tells how much of a
+    change of A is one of s. Below `SMALLEST_BANDWIDTH` SmoothECE is its value there.
     """
-    fixed = find_widest(variances.sum(), width)
+    total = find_variances(_FEWEST_CELLS).sum()
+    if not total > 0:
+        return 0.0, 0.0
+    fixed = max(find_widest(total, width), SMALLEST_BANDWIDTH)
     for _ in range(_N_SECANTS):
-        coarse = _gather(variances, _N_IN_BANDWIDTH / fixed)
         bandwidth = fixed
-        size, variance = _integrate(coarse, bandwidth)
-        slope = np.clip(np.log2(size / _integrate(coarse, bandwidth / 2)[0]), -1.0, 0.0)
+        n_cells = max(1 << int(np.ceil(np.log2(_N_IN_BANDWIDTH / bandwidth))), _FEWEST_CELLS)
+        variances = find_variances(n_cells)
+        size, variance = _integrate(variances, bandwidth)
+        slope = np.clip(np.log2(size / _integrate(variances, bandwidth / 2)[0]), -1.0, 0.0)
         # Where the power law through both is `width` times the bandwidth.
-        fixed = bandwidth * (size / (width * bandwidth)) ** (1 / (1 - slope))
-    return float(width * fixed), float(np.sqrt(variance) / (1 - slope))
-
-
-def _gather(variances, n_wanted):
-    """Sums on fewer nodes, a power of two of cells."""
-    n_cells = len(variances) - 1
-    n_fewer = min(max(1 << int(np.ceil(np.log2(n_wanted))), _FEWEST_CELLS), n_cells)
-    nearest = np.rint(np.arange(n_cells + 1) * (n_fewer / n_cells)).astype(np.intp)
-    return np.bincount(nearest, variances)
+        crossing = bandwidth * (size / (width * bandwidth)) ** (1 / (1 - slope))
+        fixed = max(crossing, SMALLEST_BANDWIDTH)
+        if fixed == bandwidth:
+            break
+    share = 1 / (1 - slope) if crossing == fixed else 1.0
+    return float(size * (fixed / bandwidth) ** slope), float(share * np.sqrt(variance))
 
 
 def _integrate(variances, bandwidth):
