@@ -109,12 +109,13 @@ def _split_stretches(keys, begins):
     """Begin again, in place, where a stretch of predictions next to each other is too long."""
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], len(keys))
-    for stretch in np.flatnonzero(keys[ends - 1] - keys[starts] > _ROUNDING_STEPS):
-        start, end = starts[stretch], ends[stretch]
-        while start < end:
-            begins[start] = True
-            last = keys[start] + _ROUNDING_STEPS
-            start += np.searchsorted(keys[start:end], last, side="right")
+    long = keys[ends - 1] - keys[starts] > _ROUNDING_STEPS
+    starts, ends = starts[long], ends[long]
+    while len(starts):
+        begins[starts] = True
+        starts = np.searchsorted(keys, keys[starts] + _ROUNDING_STEPS, side="right")
+        inside = starts < ends
+        starts, ends = starts[inside], ends[inside]
 
 
 def unite_rounded(predictions):
