@@ -1,5 +1,7 @@
 """Rows dealt to folds: k copies of a row are one row of weight k, wherever it stands."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,19 @@ def test_repetition_and_weight_agree(make, n_classes):
     turned, names = X[copies][:, ::-1], n_classes - 1 - y[copies]
     found = show(X[copies], y[copies], deal_rows(turned * (1 + 1e-15), names, None, 5))
     check_alike(found, expected)
+
+
+def test_rows_are_dealt_under_a_tracer():
+    """Tracers that look at variables hold on to the arrays, which can no longer be resized."""
+    X, y = make_leaves(3)
+    expected = deal_rows(X, y, None, 5)
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, argument: frame.f_locals)
+    try:
+        found = deal_rows(X, y, None, 5)
+    finally:
+        sys.setprofile(before)
+    check_alike(show(X, y, found), show(X, y, expected))
 
 
 def test_every_row_is_tested_once_and_trained_on_otherwise():

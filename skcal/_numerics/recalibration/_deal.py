@@ -57,8 +57,9 @@ def deal_rows(scores, codes, sample_weight, n_folds, kind="proba"):
     rng = _make_rng(units)
     unit = np.repeat(np.arange(len(n_pieces)), n_pieces)
     fold = _deal(len(unit), n_folds, rng)
-    parts = np.bincount(unit * n_folds + fold, (units.mass / n_pieces)[unit])
-    parts.resize(len(n_pieces), n_folds)
+    masses = (units.mass / n_pieces)[unit]
+    parts = np.bincount(unit * n_folds + fold, masses, len(n_pieces) * n_folds)
+    parts = parts.reshape(-1, n_folds)
     is_many = units.is_split & (units.mass > _MANY)
     for k in np.flatnonzero(is_many):
         n_rows = min(units.mass[k], _MOST)
