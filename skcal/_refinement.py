@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._fitting._folds import find_input
+from skcal._fitting._classifier_scores import find_input
 from skcal._fitting._held_out import predict_held_out, predict_split
 from skcal._input._clusters import number_clusters, unite_copies
 from skcal._input._reduction import check_class_vectors

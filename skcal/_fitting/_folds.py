@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse, vstack
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_array, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
 
+from skcal._fitting._classifier_scores import score_rows, spread_columns
 from skcal._input._validation import check_labels, check_same_columns, refuse_indicator, show_labels
 from skcal._tools._arrays import (
     as_readable,
@@ -69,6 +69,8 @@ def check_classifier(estimator):
 def check_regressor(estimator):
     """Raise a ValueError unless a regressor can be made of what a meta-estimator was given."""
     _check_instance(estimator, "regressor")
+    if not (estimator is None or hasattr(estimator, "predict")):
+        raise ValueError(f"estimator must be a regressor; got {estimator!r}, which has no predict.")
 
 
 def _check_instance(estimator, kind):
@@ -356,75 +358,6 @@ def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show
     rows, places = np.unique(tested[::-1], return_index=True)
     scores = np.concatenate(parts)[::-1][places]
     return CrossFit(rows, scores, [one for *_, one in folds] if keep else None)
-
-
-def score_rows(classifier, X, method):
-    """Class scores of a fitted classifier, in columns."""
-    refuse_other_libraries("X", X)
-    check_method(classifier, method)
-    if method == "decision_function" and len(classifier.classes_) > 2:
-        check_one_vs_rest(classifier)
-    scores = np.asarray(as_readable(getattr(classifier, method)(X)))
-    if scores.ndim == 1:
-        scores = scores[:, None]
-    n_classes = len(classifier.classes_)
-    n_columns = 1 if method == "decision_function" and n_classes == 2 else n_classes
-    if scores.ndim != 2 or scores.shape[1] != n_columns:
-        raise ValueError(
-            f"{method} must give one score for each of the {n_classes} classes; got an array of "
-            f"shape {scores.shape} from {type(classifier).__name__}."
-        )
-    if scores.dtype.kind == "f" and np.isnan(scores).any():
-        row = np.flatnonzero(np.isnan(scores).any(axis=1))[0]
-        raise ValueError(
-            f"{method} must give numbers; got nan at row {row} from {type(classifier).__name__}."
-        )
-    return scores
-
-
-def check_one_vs_rest(classifier):
-    """Raise a ValueError if a decision function scores pairs of classes: 3 classes have 3 pairs."""
-    params = classifier.get_params() if hasattr(classifier, "get_params") else {}
-    for name, value in params.items():
-        if name.endswith("decision_function_shape") and value == "ovo":
-            raise ValueError(
-                "decision_function must give one score for each class; with "
-                f"{name}='ovo' {type(classifier).__name__} scores pairs of classes. Use 'ovr'."
-            )
-
-
-def spread_columns(scores, labels, classes):
-    """Columns of `labels` moved to those of the sorted `classes`, 0 for what is missed."""
-    if np.array_equal(labels, classes):
-        return scores
-    if scores.shape[1] < len(labels):  # the decision function of two, for the last of them
-        return -scores
-    out = np.zeros((len(scores), len(classes)), dtype=scores.dtype)
-    out[:, np.searchsorted(classes, labels)] = scores
-    return out
-
-
-def find_input(recalibrator):
-    """What the scores of a recalibrator are, of a pipeline's first step, or of what is searched."""
-    if isinstance(recalibrator, Pipeline):
-        steps = [step for _, step in recalibrator.steps if step not in (None, "passthrough")]
-        return find_input(steps[0]) if steps else None
-    if isinstance(recalibrator, MetaEstimatorMixin) and hasattr(recalibrator, "estimator"):
-        return find_input(recalibrator.estimator)
-    return getattr(recalibrator, "input", None)
-
-
-def check_method(classifier, method):
-    """Raise a ValueError unless a fitted classifier has the method.
-
-    Before it is fitted a classifier may hide methods that it has: stacking, bagging.
-    """
-    if not hasattr(classifier, method):
-        raise ValueError(
-            "estimator must have the method from which the recalibrator gets its scores; "
-            f"{type(classifier).__name__} has no {method}. A recalibrator with input='proba' "
-            "reads predict_proba, and one with input='logits' decision_function."
-        )
 
 
 def _fit_fold(classifier, X, y, train, test, method, fit_params, keep):

@@ -5,7 +5,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 
-from skcal._fitting._folds import make_splits, spread_columns
+from skcal._fitting._classifier_scores import spread_columns
+from skcal._fitting._folds import make_splits
 from skcal._numerics.recalibration._deal import deal_targets
 from skcal._numerics.recalibration._losses import find_losses
 

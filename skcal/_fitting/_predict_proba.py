@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 
-from skcal._fitting._folds import spread_columns
+from skcal._fitting._classifier_scores import check_row_for_row, spread_columns
 from skcal._tools._arrays import NUMPY, read
 from skcal._tools._warnings import warn
 
@@ -44,6 +44,7 @@ def predict_labelled(estimator, X, proba=None):
             f"predict_proba of {name} must give a column for each of its {len(labels)} classes; "
             f"got an array of shape {proba.shape}."
         )
+    check_row_for_row("predict_proba", proba, X, estimator)
     return proba, labels
 
 
@@ -87,7 +88,7 @@ def _explain_missing_proba(estimator):
             f"{name} is a regressor and predicts no probabilities of classes."
         )
     wrap = ""
-    if hasattr(estimator, "decision_function"):
+    if hasattr(estimator, "decision_function") and hasattr(estimator, "classes_"):
         wrap = f", or wrap it: skcal.recalibration.RecalibratedClassifierCV({name}(...))"
     return (
         f"A calibration measure needs predict_proba, which {name} does not have as it is set. "

@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._fitting._folds import score_rows
+from skcal._fitting._classifier_scores import score_rows
 from skcal._input._validation import check_integer, check_number
 from skcal._numerics.recalibration._scores import SMALLEST_SHARE
 from skcal.export._formulas import recalibrate, restore_layout

@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from skcal._fitting._classifier_scores import spread_columns
 from skcal._fitting._folds import (
     check_classifier,
     check_rows,
@@ -21,7 +22,6 @@ from skcal._fitting._folds import (
     inherit_tags,
     make_splits,
     route_metadata,
-    spread_columns,
 )
 from skcal._fitting._predict_proba import predict_labelled
 from skcal._input._clusters import number_clusters

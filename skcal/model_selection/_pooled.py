@@ -12,13 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from skcal._fitting._folds import (
-    check_rows,
-    choose_splitter,
-    fit_rows,
-    make_splits,
-    spread_columns,
-)
+from skcal._fitting._classifier_scores import spread_columns
+from skcal._fitting._folds import check_rows, choose_splitter, fit_rows, make_splits
 from skcal._fitting._predict_proba import (
     complete_labels,
     find_unseen_labels,

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
+from skcal._fitting._classifier_scores import check_method, score_rows, spread_columns
 from skcal._fitting._folds import (
     METHODS,
     check_classifier,
@@ -26,8 +27,6 @@ from skcal._fitting._folds import (
     make_splits,
     restored_on_error,
     route_weights,
-    score_rows,
-    spread_columns,
 )
 from skcal._input._validation import check_option, check_sample_weight, show_labels
 from skcal._numerics.recalibration._scores import average_log_odds
@@ -244,6 +243,7 @@ class BaseRecalibratedClassifier(
     def _find_classes(self, estimator, y):
         if isinstance(estimator, FrozenEstimator):
             check_is_fitted(estimator)
+            check_method(estimator, self.response_method_)
             name, verb, classes = "estimator", "know", np.unique(estimator.classes_)
         else:
             name, verb, classes = "y", "hold", np.unique(y)

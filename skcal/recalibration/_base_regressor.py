@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.parallel import Parallel, delayed
 
+from skcal._fitting._classifier_scores import check_row_for_row
 from skcal._fitting._folds import (
     check_partition,
     check_regression_rows,
@@ -175,8 +176,11 @@ def predict_columns(regressor, X, recalibrator):
                 f"{type(recalibrator).__name__} needs a regressor with predict(X, "
                 f"return_std=True), which {name} has not. ConformalInterval() reads means alone."
             )
-        return np.column_stack(regressor.predict(X, return_std=True))
+        found = np.column_stack(regressor.predict(X, return_std=True))
+        check_row_for_row("predict", found, X, regressor)
+        return found
     found = np.asarray(regressor.predict(X), dtype=np.float64)
+    check_row_for_row("predict", found, X, regressor)
     if found.ndim == 1:
         found = found[:, None]
     if reads == "ensemble":

@@ -12,10 +12,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from skcal._fitting._classifier_scores import check_method, score_rows, spread_columns
 from skcal._fitting._folds import (
     METHODS,
     check_classifier,
-    check_method,
     check_rows,
     cross_fit,
     get_classifier,
@@ -24,8 +24,6 @@ from skcal._fitting._folds import (
     refuse_text,
     restored_on_error,
     route_metadata,
-    score_rows,
-    spread_columns,
 )
 from skcal._input._validation import check_option
 from skcal._tools._progress import CallbackSupport, as_task, read_progress

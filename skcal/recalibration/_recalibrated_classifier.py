@@ -10,7 +10,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from skcal._fitting._folds import find_input
+from skcal._fitting._classifier_scores import find_input
 from skcal._fitting._held_out import find_rise, predict_held_out
 from skcal._input._validation import show_labels
 from skcal._numerics.recalibration._deal import deal_splits

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skcal._fitting._folds import spread_columns
+from skcal._fitting._classifier_scores import spread_columns
 from skcal._fitting._predict_proba import (
     add_labels,
     find_unseen_labels,

@@ -8,6 +8,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import make_regression
+from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import BayesianRidge, LinearRegression, QuantileRegressor, Ridge
@@ -52,6 +53,13 @@ class Band(RegressorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return True
+
+
+class Shortened(BayesianRidge):
+    """Has no answer for the last row."""
+
+    def predict(self, X, return_std=False):
+        return super().predict(X[:-1], return_std)
 
 
 def test_recalibrator_learns_from_out_of_fold_predictions():
@@ -213,6 +221,15 @@ def test_tables_searches_and_copies():
         (
             {"recalibrator": ConformalInterval(input="interval")},
             r"LinearRegression must give low and high, two columns.*shape \(18, 1\)",
+        ),
+        ({"estimator": PCA()}, r"estimator must be a regressor; got PCA\(\), which has no predict"),
+        (
+            {"estimator": Shortened(), "recalibrator": ConformalInterval()},
+            r"for each of the 18 rows of X; got .* shape \(17,\) from Shortened",
+        ),
+        (
+            {"estimator": Shortened(), "recalibrator": StandardDeviationScaling()},
+            r"for each of the 18 rows of X; got .* shape \(17, 2\) from Shortened",
         ),
         ({"estimator": Band(3)}, r"predict of Band must give one number .* got .* shape \(18, 3\)"),
     ],
