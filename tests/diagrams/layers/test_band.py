@@ -121,7 +121,7 @@ POPULATIONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [300, 2000, 20_000])
+@pytest.mark.parametrize("n", [300, 2000])
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_band_covers_the_population_smoothed_alike(name, n):
     """95 % at a point on average, and at none less than Wilson's interval covers at worst.
