@@ -24,11 +24,6 @@ from tests.recalibration.family import NAMES
 from tests.shift.populations import NEW, OLD, draw_five, draw_two
 
 METRICS = ["accuracy", "precision", "recall", "log_loss", "brier_score", "roc_auc", "net_benefit"]
-DISTORTIONS = {
-    "calibrated": lambda s: s,
-    "doubled": lambda s: 2 * s,
-    "shifted": lambda s: 0.5 * s + 1,
-}
 
 
 def draw(seed, n_old=2000, n_new=2000, distort=lambda s: 2 * s):
@@ -351,22 +346,24 @@ def both(positive):
     return np.column_stack([1 - positive, positive])
 
 
+def halve(scores):
+    return 0.5 * scores + 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("population", [True, False])
-@pytest.mark.parametrize("kind", DISTORTIONS)
-def test_intervals_cover(kind, population, monkeypatch):
+def test_intervals_cover(population, monkeypatch):
     """2000 rows each, under covariate shift: 93 % at least, and few refusals.
 
-    Intervals for these rows alone are a little too wide; those of the population are not.
+    Intervals for these rows alone are a little too wide; those of the population are not. Right and
+    over-confident models are in the table of `benchmarks/bench_shift.py`.
     """
     monkeypatch.setattr(module, "make_metric", list_metrics)
-    distort, n_samples, found = DISTORTIONS[kind], 25, []
+    n_samples, found = 25, []
     scores = np.random.default_rng(99).normal(-0.5, 1.2, 10**6)
-    true = list_metrics(None, both(expit(distort(scores))), None)(
-        both(expit(scores)), np.ones(10**6)
-    )
+    true = list_metrics(None, both(expit(halve(scores))), None)(both(expit(scores)), np.ones(10**6))
     for seed in range(n_samples):
-        y, old, new, y_new = draw(seed, distort=distort)
+        y, old, new, y_new = draw(seed, distort=halve)
         if not population:
             true = list_metrics(None, both(new), None)(both(y_new.astype(float)), np.ones(2000))
         options = {"metric": "accuracy", "n_resamples": 99, "random_state": seed}

@@ -205,13 +205,15 @@ def check_share(hits, n_samples, low, high):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recalibrator", [None, "platt"])
-@pytest.mark.parametrize("sharpness", [1.0, 2.0, 0.5])
 @pytest.mark.parametrize("rate", [0.1, 0.3])
-def test_intervals_cover_and_tests_hold_their_level(rate, sharpness, recalibrator):
-    """2000 rows each; between 93 and 97 %, and 5 % within 1.5."""
+def test_intervals_cover_and_tests_hold_their_level(rate, recalibrator):
+    """2000 rows each of an over-confident model; between 93 and 97 %, and 5 % within 1.5.
+
+    Other models and rates are in the table of `benchmarks/bench_shift.py`.
+    """
     n_samples = 400
     found = [
-        estimate_prior(*draw(seed, rate, sharpness=sharpness), recalibrator=recalibrator)
+        estimate_prior(*draw(seed, rate, sharpness=2.0), recalibrator=recalibrator)
         for seed in range(n_samples)
     ]
     check_share(sum(f.low[1] <= rate <= f.high[1] for f in found), n_samples, 0.93, 0.97)
