@@ -64,6 +64,7 @@ def test_short_values_tables_and_what_lists_hold():
 
 INTERVAL = Interval(0.05862, 0.01854, 0.09783)
 THREE = np.array([0.1, -0.2, 0.3])
+TESTS = [TestResult(9, pvalue, 1) for pvalue in (0.0002, 0.07, 0.03)]
 SENTENCES = [
     (INTERVAL, "0.059 (0.019 to 0.098)"),
     # Two digits of the width, at any scale, without a sign before zero.
@@ -79,14 +80,17 @@ SENTENCES = [
         "p < 0.001: the statistic is 0.115, where chance gives 0.0213; the worst group is 'south'.",
     ),
     (
-        CoxRecalibration(INTERVAL, Interval(0.8, 0.7, 0.9), INTERVAL, *[TestResult(9, 0.2, 1)] * 3),
-        "The slope of the log odds is 0.80 (0.70 to 0.90), and 1 if calibrated; calibration in the "
-        "large is 0.059 (0.019 to 0.098), and 0 if calibrated (p = 0.20).",
+        # Each p-value stands beside what it is one of: of both, of the intercept, of the slope.
+        CoxRecalibration(INTERVAL, Interval(0.8, 0.7, 0.9), INTERVAL, *TESTS),
+        "The slope of the log odds is 0.80 (0.70 to 0.90), and 1 if calibrated (p = 0.03); "
+        "calibration in the large is 0.059 (0.019 to 0.098), and 0 if calibrated (p = 0.07); of "
+        "both together p < 0.001.",
     ),
     (
-        MeanRecalibration(*[INTERVAL] * 3, *[TestResult(9, 0.0002, 1)] * 3),
-        "The slope of the means is 0.059 (0.019 to 0.098), and 1 if calibrated; calibration in the "
-        "large is 0.059 (0.019 to 0.098), and 0 if calibrated (p < 0.001).",
+        MeanRecalibration(*[INTERVAL] * 3, *TESTS),
+        "The slope of the means is 0.059 (0.019 to 0.098), and 1 if calibrated (p = 0.03); "
+        "calibration in the large is 0.059 (0.019 to 0.098), and 0 if calibrated (p = 0.07); of "
+        "both together p < 0.001.",
     ),
     (
         CalibrationComparison(

@@ -52,9 +52,11 @@ class CoxRecalibration(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"The slope of the log odds is {self.slope}, and 1 if calibrated; calibration in the "
-            f"large is {self.calibration_in_the_large}, and 0 if calibrated "
-            f"({show_pvalue(self.test.pvalue)})."
+            f"The slope of the log odds is {self.slope}, and 1 if calibrated "
+            f"({show_pvalue(self.slope_test.pvalue)}); calibration in the large is "
+            f"{self.calibration_in_the_large}, and 0 if calibrated "
+            f"({show_pvalue(self.intercept_test.pvalue)}); of both together "
+            f"{show_pvalue(self.test.pvalue)}."
         )
 
 

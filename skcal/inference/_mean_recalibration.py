@@ -52,9 +52,11 @@ class MeanRecalibration(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"The slope of the means is {self.slope}, and 1 if calibrated; calibration in the "
-            f"large is {self.calibration_in_the_large}, and 0 if calibrated "
-            f"({show_pvalue(self.test.pvalue)})."
+            f"The slope of the means is {self.slope}, and 1 if calibrated "
+            f"({show_pvalue(self.slope_test.pvalue)}); calibration in the large is "
+            f"{self.calibration_in_the_large}, and 0 if calibrated "
+            f"({show_pvalue(self.intercept_test.pvalue)}); of both together "
+            f"{show_pvalue(self.test.pvalue)}."
         )
 
 
@@ -107,9 +109,9 @@ def mean_recalibration(
     ValueError
         If an argument is invalid, if predictions are equal, or nearly so beside targets that are
         1e100 times as large, if weights differ by more than a factor of 1e100, if all targets are
-        equal with a power of 0, or all 0 with another, or, with a power above 0, if a prediction is
-        below 1e-100, if a target is negative, or 0 with a power of 2, or if the targets above 0 all
-        lie at the smallest, or all at the largest prediction. With link "logit", if a prediction is
+        equal, or, with a power above 0, if a prediction is below 1e-100, if a target is negative,
+        or 0 with a power of 2, or if the targets above 0 all lie at the smallest, or all at the
+        largest prediction. With link "logit", if a prediction is
         not between 0 and 1, or if no intercept and slope fit best.
 
     See Also

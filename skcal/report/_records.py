@@ -133,7 +133,7 @@ class Direction(NamedTuple):
     slope : Interval or None
         By how much the outcome rises with the prediction: 1 for a calibrated model, below 1 for
         predictions that are too extreme, above 1 for ones that are not extreme enough. None if all
-        predictions are equal.
+        predictions or all outcomes are equal.
     log_odds_slope : Interval or None
         The same of log odds, see :func:`~skcal.inference.cox_recalibration`. None if a prediction
         is 0 or 1, or if all predictions or all outcomes are equal.

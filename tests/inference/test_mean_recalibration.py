@@ -267,6 +267,8 @@ def test_without_a_solution():
     for y, p, power, message in (
         ([1, 2, 3], [2, 2, 2], 0, r"^y_pred must not be the same in all rows; got 2\."),
         ([2, 2, 2], [1, 2, 3], 0, r"^y_true must not be the same in all rows; got 2\."),
+        ([2, 2, 2], [1, 2, 3], 1, r"^y_true must not be the same in all rows; got 2\."),
+        ([2, 2, 2], [1, 2, 3], 2, r"^y_true must not be the same in all rows; got 2\."),
         ([0, 0, 0], [1, 2, 3], 1, "^y_true must not be 0 in all rows"),
         ([0, 0, 3], [1, 2, 3], 1.5, "^y_true must not be 0 wherever y_pred is not the smallest"),
         ([4, 0, 0], [1, 2, 3], 1, "^y_true must not be 0 wherever y_pred is not the smallest"),
@@ -337,6 +339,7 @@ def test_refusals_of_log_odds():
     for y, p, options, message in (
         ([0, 1, 1], [0.1, 0.5, 1], {}, "^y_pred must lie between 0 and 1, both excluded"),
         ([0, 1, 1], [0.5, 0.5, 0.5], {}, "^y_pred must not be the same in all rows"),
+        ([0.3, 0.3, 0.3], [0.1, 0.5, 0.9], {}, "^y_true must not be the same in all rows; got 0.3"),
         ([0, 0, 1], [0.1, 0.5, 0.9], {}, "^y_true must be small and large at low and at high"),
         ([0, 1, 1], [0.1, 0.5, 0.9], {"power": 1}, "^power must be 0 with link='logit'; got 1"),
     ):

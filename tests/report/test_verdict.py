@@ -775,6 +775,15 @@ def test_slope_of_log_odds_is_that_of_cox():
     assert constant.slope is constant.log_odds_slope is None
 
 
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("clusters", [None, np.arange(60) // 4])
+def test_outcomes_of_one_class_have_no_slope(label, clusters):
+    y_proba = np.random.default_rng(0).random(60)
+    found = judge_one(np.full(60, label), y_proba, pos_label=1, clusters=clusters)
+    assert found.direction.slope is found.direction.log_odds_slope is None
+    assert "extreme" not in found.sentence
+
+
 def test_hard_predictions_bound_the_error_by_three_in_n():
     bound = judge_one([0, 1] * 50, [0.0, 1.0] * 50).error_bound
     assert bound == pytest.approx(1.6448536**2 / 100, rel=1e-6)

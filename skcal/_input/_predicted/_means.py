@@ -150,6 +150,7 @@ def read_recalibrated_risks(y_true, y_pred, sample_weight, clusters):
     links = logit(predictions)
     if links.min() == links.max():
         raise ValueError(f"y_pred must not be the same in all rows; got {predictions[0]:g}.")
+    _refuse_equal_targets(targets)
     if not has_least_loss(links, targets, rows.list_weights()):
         raise ValueError(
             "y_true must be small and large at low and at high predictions, or no slope and "
@@ -186,6 +187,11 @@ def read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters):
                 "y_true must not be 0 wherever y_pred is not the smallest, or wherever it is not "
                 "the largest, or the slope is infinite."
             )
-    elif (targets == targets[0]).all():
-        raise ValueError(f"y_true must not be the same in all rows; got {targets[0]:g}.")
+    _refuse_equal_targets(targets)
     return rows
+
+
+def _refuse_equal_targets(targets):
+    """Targets that are all alike have no slope: nothing says by how much it may be off."""
+    if (targets == targets[0]).all():
+        raise ValueError(f"y_true must not be the same in all rows; got {targets[0]:g}.")

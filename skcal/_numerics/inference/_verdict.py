@@ -80,10 +80,10 @@ def find_effect(shares, predictions, outcomes, member):
 
 
 def bound_slope(shares, predictions, outcomes, reach, member=None):
-    """Range of the slope of outcomes on predictions; None where predictions are all alike."""
+    """Range of the slope of outcomes on predictions; None where either are all alike."""
     centred = predictions - shares @ predictions
     variance = float(shares @ centred**2)
-    if variance < 1e-12:
+    if variance < 1e-12 or (outcomes == outcomes[0]).all():
         return None
     slope = float(shares @ (centred * outcomes)) / variance
     residual = outcomes - shares @ outcomes - slope * centred
