@@ -89,15 +89,11 @@ def find_verdict(case, n_rows, seed):
     rows = {"sample_weight": None, "pos_label": None, "labels": None}
     problem = read_problem(y, proba, None, **rows, reduction="auto")
     draws = {"n_resamples": OPTIONS["n_resamples"], "random_state": seed}
-    pairs = {}
-    for name, statistic in (("smooth", "smooth_ece"), ("binned", "expected_calibration_error")):
-        test = calibration_test(
-            *problem.data, **problem.keywords, statistic=statistic, reduction="auto", **draws
-        )
-        pairs[name] = test.estimate, test.null_mean
-    return judge_rows(
-        problem, describe_sample(problem), **pairs, tolerance=0.05, **OPTIONS, seed=seed
-    )[0]
+    test = calibration_test(
+        *problem.data, **problem.keywords, statistic="smooth_ece", reduction="auto", **draws
+    )
+    options = OPTIONS | {"smooth": (test.estimate, test.null_mean), "tolerance": 0.05}
+    return judge_rows(problem, describe_sample(problem), **options, seed=seed)[0]
 
 
 def main(n_samples):

@@ -40,6 +40,15 @@ def show_bound(value):
     return shown
 
 
+def show_low(value):
+    """The same of a lower bound, which is never rounded up."""
+    shown = show_error(value)
+    if float(shown) > value:
+        digits = 3 if value >= 0.01 else 1 - int(np.floor(np.log10(value)))
+        shown = show_error(max(value - 10.0**-digits / 2, 0.0))
+    return shown
+
+
 def show_pvalue(pvalue):
     """A p-value, as in "p = 0.02"."""
     if pvalue < 0.001:

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from skcal._input._validation import check_rng
-from skcal._numerics.inference._fine_error import find_fine_error
+from skcal._numerics.inference._fine_error import find_cell_errors, number_cells
+from skcal._numerics.inference._least_error import find_least_error
 from skcal._numerics.inference._verdict import (
     bound_mean_error,
     find_effect,
@@ -19,18 +20,17 @@ from skcal.metrics import smooth_ece
 from skcal.report._chance import compare_with_chance
 
 SMOOTH = "smooth ECE"
-# Those of the ECE that reports show.
-_N_BINS = 15
-# Part of the level that the test of single values has; the others share the rest.
-_PART_OF_FINE = 0.2
+# Scales share the level alike: lines, bins and sums, which one test reads, cells and small cells.
+_N_SCALES = 5
 # Twice what SmoothECE may err by, and a bandwidth that it may have on any scale.
 _ACCURACY, _WIDE_ENOUGH = 2e-6, 1e-4
 
 
 class AverageError(NamedTuple):
-    """How wrong predictions are on average: an estimate and its upper confidence bound."""
+    """How wrong predictions are on average: an estimate and its confidence bounds."""
 
     size: float
+    low: float
     bound: float
     scale: float  # errors of opposite sign may cancel at predictions that are no farther apart
     kind: str  # what it is
@@ -41,6 +41,7 @@ class WorstClass(NamedTuple):
 
     label: object
     size: float
+    low: float
     bound: float
     mean_prediction: float
     mean_outcome: float
@@ -51,6 +52,7 @@ class Evidence(NamedTuple):
 
     test: TestResult
     class_test: TestResult | None
+    cell_test: TestResult
     fine_test: TestResult
     pvalue: float  # the smallest p-value, each times its factor (Bonferroni)
     finds_answers: bool  # whether a test of what measures read rejects
@@ -62,9 +64,9 @@ class Evidence(NamedTuple):
 
 def find_factor(name, has_classes):
     """How often the p-value of a test counts: the inverse of its part of the level."""
-    if name == "fine_test":
-        return 1 / _PART_OF_FINE
-    return (2 if has_classes else 1) / (1 - _PART_OF_FINE)
+    if name in ("cell_test", "fine_test"):
+        return _N_SCALES
+    return (2 if has_classes else 1) * _N_SCALES / (_N_SCALES - 2)
 
 
 def adjust_pvalue(name, pvalue, has_classes):
@@ -72,42 +74,44 @@ def adjust_pvalue(name, pvalue, has_classes):
     return min(find_factor(name, has_classes) * pvalue, 1.0)
 
 
-def weigh_evidence(problem, smooth, binned, *, confidence_level, n_resamples, n_jobs, seed):
-    """The `Evidence` of a problem.
-
-    `smooth` and `binned` are SmoothECE and the ECE of bins, each with its mean by chance.
-    """
+def weigh_evidence(problem, smooth, *, confidence_level, n_resamples, n_jobs, seed):
+    """The `Evidence` of a problem; `smooth` is SmoothECE and its mean by chance."""
     options = {"n_resamples": n_resamples, "n_jobs": n_jobs, "seed": seed}
-    tests, adjusted, fine = run_tests(problem, confidence_level, **options)
+    tests, adjusted, cells = run_tests(problem, confidence_level, **options)
     found = {name for name, pvalue in adjusted.items() if pvalue <= 1 - confidence_level}
-    error = describe_error(problem, smooth, binned, fine, found, confidence_level)
+    error = describe_error(problem, smooth, cells, found, confidence_level, seed)
     worst = None
     if problem.has_other_classes:
         worst = find_worst_class(problem, confidence_level=confidence_level, **options)
         if worst.bound > error.bound:
             error = error._replace(bound=worst.bound, scale=worst.bound)
+        if "class_test" in found and worst.low > error.low:
+            error = error._replace(size=max(error.size, worst.size), low=worst.low)
     return Evidence(
         **tests,
         pvalue=min(adjusted.values()),
         finds_answers=bool(found - {"class_test"}),
         finds_classes="class_test" in found,
         error=error,
-        clear_size=max(fine.rough_size, fine.low),
+        clear_size=max(cells.rough_size, cells.fine.low),
         worst=worst,
     )
 
 
 def run_tests(problem, confidence_level, **options):
-    """All tests by name, the p-values that they count with, and the `FineError`."""
-    fine = describe_fine_error(problem, confidence_level, options["n_resamples"], options["seed"])
-    result = TestResult(fine.statistic, fine.pvalue, fine.size, null_mean=fine.null_mean)
-    tests = {**compare_rows(problem, **options), "fine_test": result}
+    """All tests by name, the p-values that they count with, and the `CellErrors`."""
+    cells = describe_cells(problem, confidence_level, options["n_resamples"], options["seed"])
+    tests = compare_rows(problem, **options)
+    for name, found in (("cell_test", cells.coarse), ("fine_test", cells.fine)):
+        tests[name] = TestResult(
+            found.statistic, found.pvalue, found.size, null_mean=found.null_mean
+        )
     adjusted = {
         name: adjust_pvalue(name, test.pvalue, problem.has_other_classes)
         for name, test in tests.items()
         if test is not None
     }
-    return tests, adjusted, fine
+    return tests, adjusted, cells
 
 
 def find_plain_pvalue(problem, confidence_level, **options):
@@ -118,23 +122,48 @@ def find_plain_pvalue(problem, confidence_level, **options):
     return min(adjusted.values())
 
 
-def describe_error(problem, smooth, binned, fine, found, confidence_level):
+def describe_error(problem, smooth, cells, found, confidence_level, seed):
     """The `AverageError`: SmoothECE, or what shows that errors cancel in it."""
-    predictions, outcomes = problem.read_rows()
+    predictions, outcomes = rows = problem.read_rows()
     bias = float(problem.shares @ (predictions - outcomes))
     size = estimate_size(bias, *smooth)
-    bound = bound_size(problem, predictions, outcomes, size, confidence_level)
-    error = AverageError(size, bound, bound, SMOOTH)
-    in_bins = subtract_in_squares(*binned)
-    if found and in_bins > bound:
-        bound = bound_size(problem, predictions, outcomes, in_bins, confidence_level)
-        error = AverageError(in_bins, bound, 1 / _N_BINS, f"ECE of {_N_BINS} bins")
-    hidden = "fine_test" in found and (len(found) == 1 or fine.low > fine.rough_high)
-    if hidden or fine.width == 0:
-        places = f"cells of {show_error(fine.width)}" if fine.width else "single values"
-        size, kind = max((error.size, error.kind), (fine.size, f"root mean square of {places}"))
-        error = AverageError(size, max(error.bound, fine.high), fine.width, kind)
-    return error
+    bound = scale = bound_size(problem, *rows, size, confidence_level)
+    kind = SMOOTH
+    if cells.fine.width == 0:
+        bound, scale = max(bound, bound_cells(problem, cells.fine, confidence_level)), 0.0
+        of_values = min(cells.fine.size, cells.fine.plain_size)
+        size, kind = max((size, kind), (of_values, "single values"))
+    if not found:
+        return AverageError(size, 0.0, bound, scale, kind)
+    bound = max(bound, bound_cells(problem, cells.coarse, confidence_level))
+    # With several classes the largest of two lower bounds counts.
+    alpha = (1 - confidence_level) / (2 if problem.has_other_classes else 1)
+    least, scale = bound_below(problem, *rows, alpha, seed), min(scale, cells.coarse.width)
+    if least.low > size:
+        places = f"cells of {show_error(scale)}" if scale else "single values"
+        size, kind = least.size, places
+    return AverageError(size, least.low, max(bound, size), scale, kind)
+
+
+def bound_cells(problem, found, confidence_level):
+    """Upper bound of the mean size of the error in cells, by their `CellError`."""
+    plain = bound_size(problem, *problem.read_rows(), found.plain_size, confidence_level)
+    return min(found.high, plain)
+
+
+def bound_below(problem, predictions, outcomes, alpha, seed):
+    """The `LeastError` of predictions, at a level of 1 - alpha."""
+    weights = None if problem.has_equal_weights else problem.weights
+    cell = number_cells(predictions, outcomes, weights, problem.member)
+    return find_least_error(
+        predictions,
+        outcomes,
+        problem.shares,
+        cell,
+        problem.member,
+        reach=float(-ndtri(alpha)),
+        rng=check_rng(seed),
+    )
 
 
 def compare_rows(problem, *, n_resamples, n_jobs, seed):
@@ -148,9 +177,9 @@ def compare_rows(problem, *, n_resamples, n_jobs, seed):
     return found
 
 
-def describe_fine_error(problem, confidence_level, n_resamples, seed):
-    """The `FineError` of what measures read."""
-    return find_fine_error(
+def describe_cells(problem, confidence_level, n_resamples, seed):
+    """The `CellErrors` of what measures read."""
+    return find_cell_errors(
         *problem.read_rows(),
         None if problem.has_equal_weights else problem.weights,
         problem.member,
@@ -190,7 +219,11 @@ def find_worst_class(problem, *, confidence_level, n_resamples, n_jobs, seed):
     means = float(predicted[worst]), float(observed[worst])
     size = estimate_size(means[0] - means[1], error, chance)
     bound = bound_size(problem, *pair[::-1], size, confidence_level)
-    return WorstClass(problem.names[worst], size, bound, *means)
+    # It is chosen by all rows: the lower bound is one for the label of any name.
+    alpha = (1 - confidence_level) / (2 * len(problem.names))
+    least = bound_below(problem, *pair[::-1], alpha, seed)
+    size = max(size, least.low)
+    return WorstClass(problem.names[worst], size, least.low, max(bound, size), *means)
 
 
 def find_largest_error(problem, predicted, observed):

@@ -29,11 +29,12 @@ def _list_quantities(model):
     for name, measure in model.measures.items():
         yield name, measure._asdict()
     yield "pvalue", {"estimate": model.pvalue}
-    for name in ("test", "class_test", "fine_test"):
+    for name in ("test", "class_test", "cell_test", "fine_test"):
         test = getattr(model, name)
         if test is not None:
             yield f"{name}_pvalue", {"estimate": test.pvalue}
-    yield "average_error", {"estimate": model.error, "high": model.error_bound}
+    ends = {"low": model.error_low, "high": model.error_bound}
+    yield "average_error", {"estimate": model.error, **ends}
     yield "discrimination_pvalue", {"estimate": model.discrimination_pvalue}
     for name, score in model.scores.items():
         yield name, {"estimate": score.score}

@@ -12,14 +12,14 @@ from skcal.report._verdict import (
 )
 
 
-def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
+def judge_rows(problem, sample, *, smooth, tolerance, **options):
     """The verdict, and facts as `write_sentence` takes them.
 
-    `smooth` and `binned` are SmoothECE and the ECE of bins, each with its mean by chance. `options`
-    are `confidence_level`, `n_resamples`, `n_jobs` and `seed`.
+    `smooth` is SmoothECE with its mean by chance. `options` are `confidence_level`, `n_resamples`,
+    `n_jobs` and `seed`.
     """
     level = options["confidence_level"]
-    evidence, regions = weigh_evidence(problem, smooth, binned, **options), ()
+    evidence, regions = weigh_evidence(problem, smooth, **options), ()
     # Where no test finds an error none is to be located: one level holds for all.
     if evidence.finds_answers:
         regions = describe_regions(problem, level, options["n_resamples"], options["seed"])
@@ -31,7 +31,7 @@ def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
     discrimination = find_discrimination_pvalue(
         problem.shares, problem.proba, problem.codes, problem.member
     )
-    tolerated, bound = find_tolerated(sample, tolerance), evidence.error.bound
+    tolerated = find_tolerated(sample, tolerance)
     facts = {
         "summary": sample,
         "evidence": evidence,
@@ -45,4 +45,4 @@ def judge_rows(problem, sample, *, smooth, binned, tolerance, **options):
         "plain_pvalue": find_plain_pvalue(problem, **options),
         **problem.describe_accuracy(),
     }
-    return find_verdict(evidence.pvalue, error, bound, tolerated, discrimination, level), facts
+    return find_verdict(evidence, error, tolerated, discrimination, level), facts

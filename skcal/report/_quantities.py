@@ -8,14 +8,19 @@ from skcal.report._chance import compare_with_chance
 from skcal.report._recalibration import bound_gain, measure_rows
 from skcal.report._records import MeasureSummary, SampleSummary, ScoreSummary
 
-# The measure of the diagram, that of most papers, one without any choice that is continuous, and
-# the one that sees a shift best. All are in units of probability.
-SHOWN = (
-    "smooth_ece",
-    "expected_calibration_error",
-    "smooth_calibration_error",
-    "cumulative_calibration_error",
-)
+# The measure of the diagram, that of most papers, the same of bins that are narrow where
+# predictions are dense, one without any choice that is continuous, and the one that sees a shift
+# best. All are in units of probability. Names of measures, and options.
+SHOWN = {
+    "smooth_ece": ("smooth_ece", {}),
+    "expected_calibration_error": ("expected_calibration_error", {}),
+    "expected_calibration_error_equal_mass": (
+        "expected_calibration_error",
+        {"strategy": "quantile"},
+    ),
+    "smooth_calibration_error": ("smooth_calibration_error", {}),
+    "cumulative_calibration_error": ("cumulative_calibration_error", {}),
+}
 
 
 def describe_sample(problem):
@@ -55,17 +60,23 @@ def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, 
     """`MeasureSummary` of all measures, and SmoothECE and its mean by chance of probabilities."""
     rows = problem.clustered_keywords | {"reduction": problem.reduction, "n_jobs": n_jobs}
     draws, summaries = rows | {"n_resamples": n_resamples, "seed": seed}, {}
-    for name in SHOWN:
-        own = {"scale": scale} if name == "smooth_ece" else {}
+    for name, (measure, own) in SHOWN.items():
+        weights = problem.weights
+        if measure == "smooth_ece":
+            own = own | {"scale": scale}
+        elif own:  # bins of equal mass read weights as counts, whose unit means nothing here
+            counts = max(len(problem.codes), 2) * problem.shares
+            weights = None if problem.has_equal_weights else counts
+        rows, draws = rows | {"sample_weight": weights}, draws | {"sample_weight": weights}
         interval = confidence_interval(
             *problem.data,
-            measure=name,
+            measure=measure,
             confidence_level=confidence_level,
             random_state=seed,
             **own,
             **rows,
         )
-        _, chance = compare_with_chance(*problem.data, name, **own, **draws)
+        _, chance = compare_with_chance(*problem.data, measure, **own, **draws)
         summaries[name] = MeasureSummary(*interval, chance)
     smooth = summaries["smooth_ece"]
     if scale == "probability":

@@ -239,6 +239,9 @@ class ModelReport(NamedTuple):
     class_test : TestResult or None
         The same of the probabilities of all classes; None where measures read one label, and with
         ``reduction="confidence"``.
+    cell_test : TestResult
+        Exact test of cells of neighbouring predictions, as many as the square root of the rows; its
+        ``estimate`` is the root mean square of their errors.
     fine_test : TestResult
         Exact test of single values, or of small cells of neighbouring predictions where values are
         many; its ``estimate`` is the root mean square of their errors.
@@ -246,6 +249,8 @@ class ModelReport(NamedTuple):
         Smallest p-value of these tests, each times its factor: what the verdict goes by.
     error : float
         Average error without chance, see :func:`calibration_report`.
+    error_low : float
+        Lower confidence bound of the average error; 0 if no test rejects.
     error_bound : float
         Upper confidence bound of the average error.
     error_scale : float
@@ -281,9 +286,11 @@ class ModelReport(NamedTuple):
     measures: dict[str, MeasureSummary]
     test: TestResult
     class_test: TestResult | None
+    cell_test: TestResult
     fine_test: TestResult
     pvalue: float
     error: float
+    error_low: float
     error_bound: float
     error_scale: float
     tolerated: float

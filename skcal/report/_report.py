@@ -587,9 +587,7 @@ def _report_model(problem, parts, *, scale, tolerance, **options):
     confidence_level, sample = options["confidence_level"], describe_sample(problem)
     measures, smooth = describe_measures(problem, scale=scale, **options)
     next(parts)
-    binned = measures["expected_calibration_error"]
-    errors = {"smooth": smooth, "binned": (binned.estimate, binned.null_mean)}
-    verdict, facts = judge_rows(problem, sample, tolerance=tolerance, **errors, **options)
+    verdict, facts = judge_rows(problem, sample, smooth=smooth, tolerance=tolerance, **options)
     evidence, error = facts["evidence"], facts["evidence"].error
     next(parts)
     recalibration = describe_recalibration(problem, confidence_level=confidence_level)
@@ -602,9 +600,11 @@ def _report_model(problem, parts, *, scale, tolerance, **options):
         measures=measures,
         test=evidence.test,
         class_test=evidence.class_test,
+        cell_test=evidence.cell_test,
         fine_test=evidence.fine_test,
         pvalue=evidence.pvalue,
         error=error.size,
+        error_low=error.low,
         error_bound=error.bound,
         error_scale=error.scale,
         tolerated=facts["tolerated"],

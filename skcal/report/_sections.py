@@ -4,13 +4,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._tools._words import show_bound, show_error, show_label, show_percentages, show_pvalue
+from skcal._tools._words import (
+    show_bound,
+    show_error,
+    show_label,
+    show_low,
+    show_percentages,
+    show_pvalue,
+)
 from skcal.report._evidence import adjust_pvalue
 from skcal.report._sentence import show_region
 
 MEASURE_TITLES = {
     "smooth_ece": "smooth ECE",
     "expected_calibration_error": "ECE, 15 bins",
+    "expected_calibration_error_equal_mass": "ECE, bins of equal mass",
     "smooth_calibration_error": "smooth calibration error",
     "cumulative_calibration_error": "cumulative error, Kuiper",
 }
@@ -114,13 +122,16 @@ def _show_measures(model, interval):
 def _show_tests(model, confidence_level):
     alpha, has_classes = 1 - confidence_level, model.class_test is not None
     tells_apart = "yes" if model.discrimination_pvalue <= alpha else "not shown"
-    bound, tolerated = show_bound(model.error_bound), show_error(model.tolerated)
+    ends = f"{show_low(model.error_low)} to {show_bound(model.error_bound)}"
     names = {"test of answers" if has_classes else "exact test": "test"}
     names |= {"test of all classes": "class_test"} if has_classes else {}
-    names |= {"fine test": "fine_test"}
+    names |= {"test of cells": "cell_test", "fine test": "fine_test"}
     rows = [
         *((title, _describe_test(model, name, alpha)) for title, name in names.items()),
-        ("average error", f"{show_error(model.error)}, at most {bound} (tolerated: {tolerated})"),
+        (
+            "average error",
+            f"{show_error(model.error)} ({ends}; tolerated: {show_error(model.tolerated)})",
+        ),
         ("tells rows apart", f"{tells_apart} ({show_pvalue(model.discrimination_pvalue)})"),
         ("beats the base rate", _show_advantages(model.scores)),
     ]

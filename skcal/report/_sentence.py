@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from skcal._numerics.inference._verdict import find_excess
 from skcal._tools._words import (
     show_bound,
     show_error,
+    show_interval,
     show_label,
+    show_low,
     show_percentages,
     show_places,
     show_pvalue,
@@ -98,19 +101,38 @@ def _write_uninformative(facts):
 
 
 def _write_inconclusive(facts):
+    """That rows are too few to find an error, or to tell whether it is a large one."""
+    if facts["evidence"].pvalue > 1 - facts["confidence_level"]:
+        return _write_unknown(facts)
+    error, chance = facts["evidence"].error, show_pvalue(facts["evidence"].pvalue)
+    size = f" and at least {show_low(error.low)} on average, and" if error.low else ", and"
+    return (
+        f"Cannot tell how large the error is: it is more than chance ({chance}){size} "
+        f"{show_bound(error.bound)} cannot be excluded; more than {show_error(facts['tolerated'])}"
+        f"{_tell_tolerated(facts)} counts as miscalibrated. It looks {facts['error']}"
+        f"{_tell_story(facts)}."
+    )
+
+
+def _tell_tolerated(facts):
+    """Where the tolerance comes from if it is that of a rare label."""
+    is_rare = facts["tolerated"] < facts["tolerance"]
+    return ", a quarter of what the rarer label is predicted," if is_rare else ""
+
+
+def _write_unknown(facts):
     n_rows, n_effective = facts["summary"].n_rows, facts["summary"].effective_sample_size
     rows = "1 row is" if n_rows == 1 else f"{n_rows} rows are"
     clusters = facts["summary"].n_clusters
     of_clusters = "" if clusters is None else f" of {clusters} clusters"
     if n_effective < 0.999 * n_rows:
         rows = f"{n_rows} rows{of_clusters}, which count as {n_effective:.0f}, are"
-    is_rare, evidence = facts["tolerated"] < facts["tolerance"], facts["evidence"]
-    rarer = ", a quarter of what the rarer label is predicted," if is_rare else ""
+    evidence = facts["evidence"]
     return (
         f"Cannot tell: {rows} too few; no error beyond chance is found "
         f"({show_pvalue(evidence.pvalue)}), but {_name_probabilities(facts)} may be off by up to "
         f"{show_bound(evidence.error.bound)} on average{_tell_scale(facts)}, and more than "
-        f"{show_error(facts['tolerated'])}{rarer} counts as miscalibrated."
+        f"{show_error(facts['tolerated'])}{_tell_tolerated(facts)} counts as miscalibrated."
     )
 
 
@@ -118,12 +140,18 @@ def _write_wrong(facts):
     """What is wrong, by the respect that the verdict names, what else is clear, and by how much."""
     evidence = facts["evidence"]
     size, kind = evidence.error.size, evidence.error.kind
+    low, bound = evidence.error.low, evidence.error.bound
     if _is_about_labels(facts):
-        size, kind = evidence.worst.size, SMOOTH
+        size, kind, low, bound = (
+            evidence.worst.size,
+            SMOOTH,
+            evidence.worst.low,
+            evidence.worst.bound,
+        )
     return (
         f"{facts['error'].capitalize()}{_tell_story(facts)}; the error is clear, "
-        f"{show_error(size)} on average ({kind}), and more than chance "
-        f"({show_pvalue(evidence.pvalue)})."
+        f"{show_error(size)} on average ({kind}; {show_low(low)} to {show_bound(bound)}), and more "
+        f"than chance ({show_pvalue(evidence.pvalue)})."
     )
 
 
@@ -183,7 +211,27 @@ def _tell_spread_or_gap(verdict, facts):
         return _tell_gap(facts)
     if not region and abs(signs.spread) > 1:
         return f": {_tell_spread(facts)}"
-    return region or ", in no direction that the rows make clear"
+    return region or _tell_single_slope(facts["direction"]) or _tell_nowhere(facts)
+
+
+def _tell_single_slope(direction):
+    """The slope whose interval excludes 1, where that of the other one does not agree."""
+    slopes = {"probabilities": direction.slope, "log odds": direction.log_odds_slope}
+    scale, excess = max(
+        ((scale, find_excess(slope, 1.0)) for scale, slope in slopes.items()),
+        key=lambda found: abs(found[1]),
+    )
+    slope = slopes[scale]
+    if abs(excess) <= 1 or not np.isfinite(slope.estimate):
+        return ""
+    kind = "too far apart" if excess < 0 else "too close"
+    return f": its {scale} are {kind} (slope {show_interval(*slope)}, calibrated 1)"
+
+
+def _tell_nowhere(facts):
+    """That nothing is clear about what is wrong, unless the mean is."""
+    is_biased = facts["summary"].pos_label is not None and abs(facts["signs"].bias) > 1
+    return "" if is_biased else ", in no direction that the rows make clear"
 
 
 def _tell_shift(facts):

@@ -110,14 +110,17 @@ def find_tolerated(summary, tolerance):
     return min(tolerance, _PART_OF_RATE * rarer)
 
 
-def find_verdict(pvalue, error, bound, tolerated, discrimination_pvalue, confidence_level):
+def find_verdict(evidence, error, tolerated, discrimination_pvalue, confidence_level):
     """One of the `VERDICTS`, see `calibration_report`; `error` is that of a rejected model."""
     alpha = 1 - confidence_level
-    if bound > tolerated:
-        return error if pvalue <= alpha else "inconclusive"
+    is_rejected = evidence.pvalue <= alpha
+    if is_rejected and evidence.error.low > tolerated:
+        return error
+    if evidence.error.bound > tolerated:
+        return "inconclusive"
     if discrimination_pvalue > alpha:
         return "uninformative"
-    return "nearly calibrated" if pvalue <= alpha else "calibrated"
+    return "nearly calibrated" if is_rejected else "calibrated"
 
 
 def name_error(problem, direction, signs, clear_size, worst_size, confidence_level):

@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom, ncx2
 
-from skcal._numerics.inference._fine_error import find_fine_error
+from skcal._numerics.inference._fine_error import find_cell_errors
 
 
-def find(predictions, outcomes, weights=None, n_draws=99, confidence_level=0.95):
+def find_all(predictions, outcomes, weights=None, n_draws=99, confidence_level=0.95):
     rows = (np.asarray(one, dtype=float) for one in (predictions, outcomes))
     rng, level = np.random.default_rng(0), confidence_level
-    return find_fine_error(*rows, weights, confidence_level=level, n_draws=n_draws, rng=rng)
+    return find_cell_errors(*rows, weights, confidence_level=level, n_draws=n_draws, rng=rng)
+
+
+def find(*args, **options):
+    """The error of small cells."""
+    return find_all(*args, **options).fine
 
 
 def draw(rng, n_rows, n_values):
@@ -82,7 +87,7 @@ def test_certain_predictions():
     hard = np.arange(100.0) % 2
     right, wrong = find(hard, hard), find(hard, 1 - hard)
     assert right.pvalue == 1
-    assert right.size == right.high == right.rough_size == 0
+    assert right.size == right.high == right.plain_size == find_all(hard, hard).rough_size == 0
     assert wrong.pvalue == 0.01
     assert wrong.size == pytest.approx(1)
     # Outcomes that never come tell what is possible, though none varies.
@@ -93,11 +98,11 @@ def test_certain_predictions():
 
 def test_errors_that_cancel_in_large_cells_are_found_in_small_ones(rng):
     predictions = np.sort(rng.random(5000))
-    turns = np.where(np.arange(5000) // 50 % 2, 0.2, -0.2)
+    turns = np.where(np.arange(5000) // 35 % 2, 0.2, -0.2)
     outcomes = rng.random(5000) < np.clip(predictions, 0.2, 0.8) + turns
-    found = find(np.clip(predictions, 0.2, 0.8), outcomes)
-    assert found.pvalue == 0.01
-    assert found.rough_high < found.low < found.size
+    found = find_all(np.clip(predictions, 0.2, 0.8), outcomes)
+    assert found.fine.pvalue == 0.01
+    assert found.coarse.high < found.fine.low < found.fine.size
 
 
 @pytest.mark.parametrize("n_times", [100, pytest.param(600, marks=pytest.mark.slow)])

@@ -10,12 +10,13 @@ import pytest
 from scipy.special import expit, logit, softmax
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
-from skcal._tools._words import show_bound
+from skcal._tools._words import show_bound, show_low
 from skcal.inference import Interval, calibration_test, cox_recalibration
 from skcal.metrics import smooth_ece
 from skcal.recalibration import AutoRecalibration
-from skcal.report import calibration_report
+from skcal.report import CalibrationReport, calibration_report
 from skcal.report._binary_problem import read_problem
 from skcal.report._evidence import AverageError, Evidence, find_largest_error
 from skcal.report._judgement import judge_rows
@@ -31,6 +32,7 @@ from skcal.report._verdict import (
     find_signs,
 )
 
+FEW = {"n_resamples": 39, "random_state": 0}
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4))]
 every_seed = pytest.mark.parametrize("seed", SEEDS)
 
@@ -59,14 +61,13 @@ def judge(
 ):
     """Verdict and facts of a report, without its other parts."""
     rows = {"sample_weight": None, "pos_label": None, "labels": None, "reduction": "auto"} | rows
-    problem, pairs = read_problem(y_true, y_proba, None, **rows), {}
+    problem = read_problem(y_true, y_proba, None, **rows)
     options = {"n_resamples": n_resamples, "n_jobs": None}
-    for name, statistic in (("smooth", "smooth_ece"), ("binned", "expected_calibration_error")):
-        draws = options | problem.keywords | {"random_state": seed, "reduction": "auto"}
-        test = calibration_test(*problem.data, statistic=statistic, **draws)
-        pairs[name] = test.estimate, test.null_mean
+    draws = options | problem.keywords | {"random_state": seed, "reduction": "auto"}
+    test = calibration_test(*problem.data, statistic="smooth_ece", **draws)
     options |= {"confidence_level": confidence_level, "tolerance": tolerance, "seed": seed}
-    return judge_rows(problem, describe_sample(problem), **pairs, **options)
+    smooth = test.estimate, test.null_mean
+    return judge_rows(problem, describe_sample(problem), smooth=smooth, **options)
 
 
 def judge_one(y_true, y_proba, **options):
@@ -78,6 +79,7 @@ def judge_one(y_true, y_proba, **options):
         sentence=write_sentence(verdict, facts),
         pvalue=evidence.pvalue,
         error=evidence.error.size,
+        error_low=evidence.error.low,
         error_bound=evidence.error.bound,
         tolerated=facts["tolerated"],
         direction=facts["direction"],
@@ -431,8 +433,9 @@ def test_small_errors_are_nearly_calibrated():
         in model.sentence
     )
     assert "within the tolerance of 0.050; it is slightly too low: the probab" in model.sentence
-    strict = report_one(draw_labels(truth, rng), y_proba, tolerance=0.02)
-    assert strict.verdict == "too low"
+    for tolerance, verdict in ((0.02, "inconclusive"), (0.001, "too low")):
+        strict = judge_one(draw_labels(truth, rng), y_proba, tolerance=tolerance)
+        assert strict.verdict == verdict
 
 
 @pytest.mark.parametrize("n_times", [8, pytest.param(60, marks=pytest.mark.slow)])
@@ -503,18 +506,16 @@ def test_sentences_name_what_the_bound_sees():
     assert sentence.endswith(f"are off by at most {bound} on average, each value by itself.")
     _, sentence, error = tell(draw_labels(truth, rng), y_proba)
     assert error.size == pytest.approx(0.1, abs=0.02)
-    assert "on average (root mean square of single values), and more than" in sentence
+    assert "on average (single values; 0.0" in sentence
     _, sentence, error = tell(*draw_rows("calibrated", 2000, seed=1))
     bound = show_bound(error.bound)
     assert f"off by at most {bound} on average, smoothed over a distance of {bound}." in sentence
     _, sentence, _ = tell(*draw_rows("odds squared", 2000, seed=1))
-    assert " on average (smooth ECE), and more than chance" in sentence
+    assert " on average (smooth ECE; 0." in sentence
     y_proba, truth = draw_wave(rng, 6000)
     _, sentence, error = tell(draw_labels(truth, rng), y_proba)
     assert 0 < error.scale < 0.01
-    assert f"(root mean square of cells of {error.scale:.2g}" in sentence
-    y_proba, truth = draw_wave(rng, 20_000, 0.08, 3)
-    assert "on average (ECE of 15 bins)" in tell(draw_labels(truth, rng), y_proba)[1]
+    assert f"on average (cells of {error.scale:.2g}; " in sentence
 
 
 @pytest.mark.parametrize("n_times", [5, pytest.param(40, marks=pytest.mark.slow)])
@@ -530,9 +531,9 @@ def test_confidences_must_be_wrong_mainly_in_their_mean():
     confidence, truth = (0.5 + values / 2 for values in draw_wave(rng, 20_000))
     y = draw_labels(truth - 0.015, rng)
     proba = np.column_stack([confidence, (1 - confidence) / 2, (1 - confidence) / 2])
-    verdict, facts = judge(np.where(y == 1, 0, rng.integers(1, 3, 20_000)), proba)
+    _, facts = judge(np.where(y == 1, 0, rng.integers(1, 3, 20_000)), proba)
     assert facts["direction"].overconfidence.low > 0
-    assert verdict == "miscalibrated"
+    assert facts["error"] == "miscalibrated"
 
 
 @pytest.mark.parametrize("n_samples", [1000, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -637,12 +638,12 @@ def test_two_tests_may_reject_with_few_draws():
     report = calibration_report(y, proba, n_resamples=19, random_state=0)
     assert report.verdict == "over-confident"
     model = report.models[None]
-    assert model.test.pvalue == model.class_test.pvalue == 1 / 50
-    assert model.fine_test.pvalue == 1 / 100
-    assert model.pvalue == pytest.approx(1 / 20)
+    assert model.test.pvalue == model.class_test.pvalue == 1 / 67  # below 3 / 10 of 1 / 20
+    assert model.cell_test.pvalue == model.fine_test.pvalue == 1 / 100
+    assert model.pvalue == pytest.approx(10 / 3 / 67)
     assert "test of answers" in str(report)
     assert "test of all classes" in str(report)
-    assert str(report).count("an error beyond chance (p = 0.05)") == 3
+    assert str(report).count("an error beyond chance (p = 0.05)") == 4
 
 
 def test_the_column_of_the_other_label_is_recognised():
@@ -676,8 +677,8 @@ def test_the_scale_on_which_it_is_wrong_is_told():
     ):
         slopes = (interval._replace(estimate=one) for one in (slope, of_odds))
         model = report_case("calibrated").models[None]
-        error = AverageError(0.1, 0.12, 0.12, "smooth ECE")
-        evidence = Evidence(None, None, None, 0.01, True, False, error, 0.1, None)
+        error = AverageError(0.1, 0.08, 0.12, 0.12, "smooth ECE")
+        evidence = Evidence(None, None, None, None, 0.01, True, False, error, 0.1, None)
         facts = {"summary": model.sample, "signs": Signs(0, 0, 2.0), "evidence": evidence}
         facts |= {"plain_pvalue": None, "confidence_level": 0.95}
         facts |= {"direction": Direction(none, none, *slopes, (), ()), "error": "over-confident"}
@@ -810,3 +811,87 @@ def test_calibrated_predictions_may_tell_nothing():
     model = report_one((rng.random(3000) < 0.3).astype(int), y_proba)
     assert "uninformative" in model.sentence
     assert "say no more about a row than the base rate" in model.sentence
+
+
+def draw_quarter(rng, n_samples):
+    """A quarter of the rows at .40 to .42, too high below .41 and too low above: .0625 on average."""
+    is_there = rng.random(n_samples) < 0.25
+    values = rng.random(n_samples)
+    y_proba = np.where(is_there, 0.4 + 0.02 * values, 0.05 + 0.9 * values)
+    return y_proba, y_proba + is_there * np.where(y_proba < 0.41, -0.25, 0.25)
+
+
+def draw_narrow(rng, n_samples):
+    """Predictions from .495 to .505 of events of probability .2 and .8: .3 on average."""
+    y_proba = rng.uniform(0.495, 0.505, n_samples)
+    return y_proba, np.where(y_proba < 0.5, 0.2, 0.8)
+
+
+@pytest.mark.parametrize("scale", [1, 0.01])
+def test_predictions_that_lie_close_together_are_not_nearly_calibrated(scale):
+    """SmoothECE is no larger than their range."""
+    rng = np.random.default_rng(0)
+    y_proba, truth = draw_narrow(rng, 2000)
+    model = judge_one(draw_labels(truth, rng), 0.5 + scale * (y_proba - 0.5))
+    assert model.verdict == "under-confident"
+    # The standard error is .01.
+    assert 0.2 < model.error_low < model.error < model.error_bound < 0.4
+    assert f"{model.error:.3f} on average (cells of " in model.sentence
+
+
+def test_a_logistic_regression_that_is_shrunk_to_the_base_rate_is_under_confident():
+    X, y = make_classification(6000, n_features=8, n_informative=5, random_state=0)
+    shrunk = LogisticRegression(C=1e-6).fit(X[:3000], y[:3000])
+    report = CalibrationReport.from_estimator(shrunk, X[3000:], y[3000:], **FEW)
+    model = report.models[None]
+    assert report.verdict == "under-confident"
+    assert model.error_low > 0.2
+    # The table beside shows an error of that size.
+    in_bins = model.measures["expected_calibration_error_equal_mass"]
+    assert model.error_low < in_bins.estimate < model.error_bound
+    assert "(0." in str(report).split("average error")[1].splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "verdicts"),
+    [(3000, {"inconclusive", "miscalibrated"}), (40_000, {"miscalibrated"})],
+)
+def test_errors_at_a_quarter_of_the_rows_are_not_smoothed_away(n_samples, verdicts):
+    rng = np.random.default_rng(0)
+    y_proba, truth = draw_quarter(rng, n_samples)
+    model = judge_one(draw_labels(truth, rng), y_proba)
+    assert model.verdict in verdicts
+    assert model.error_low < 0.0625 < model.error_bound
+    if model.verdict == "inconclusive":
+        low, bound = show_low(model.error_low), show_bound(model.error_bound)
+        assert f"at least {low} on average, and {bound} cannot be excluded" in model.sentence
+
+
+def test_few_rows_that_are_far_off_are_a_small_error():
+    """2 % of the rows are off by .4: .008 on average, and .057 in squares."""
+    rng = np.random.default_rng(0)
+    y_proba = 0.05 + 0.9 * rng.random(40_000)
+    truth = y_proba - 0.4 * ((y_proba > 0.5) & (y_proba < 0.518))
+    model = judge_one(draw_labels(truth, rng), y_proba)
+    assert model.verdict == "nearly calibrated"
+    assert model.error_low < 0.008 < model.error_bound < 0.05
+
+
+def test_what_a_single_interval_shows_is_told():
+    """A slope of log odds that excludes 1, where that of probabilities does not."""
+    none, slope = Interval(0, -0.1, 0.1), Interval(0.66, 0.4, 0.94)
+    model = report_case("calibrated").models[None]
+    error = AverageError(0.1, 0.06, 0.12, 0.12, "smooth ECE")
+    evidence = Evidence(None, None, None, None, 0.01, True, False, error, 0.1, None)
+    for slopes in ((slope, Interval(1, 0.9, 1.1)), (Interval(1, 0.9, 1.1), slope)):
+        direction = Direction(none, none, *slopes, (), ())
+        facts = {"summary": model.sample, "signs": find_signs(direction), "evidence": evidence}
+        facts |= {"plain_pvalue": None, "confidence_level": 0.95, "error": "miscalibrated"}
+        sentence = write_sentence("miscalibrated", facts | {"direction": direction})
+        assert "too far apart (slope 0.66 (0.40 to 0.94), calibrated 1)" in sentence
+        assert "no direction" not in sentence
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0, "0.000"), (0.0169, "0.016"), (0.00138, "0.0013")])
+def test_lower_bounds_are_never_rounded_up(value, shown):
+    assert show_low(value) == shown

@@ -42,13 +42,13 @@ _NOTHING = 1e-9
 _LIGHTEST = 1e-100
 
 
-class FineError(NamedTuple):
-    """A root mean square with the ends of its range, and its exact test.
+class CellError(NamedTuple):
+    """The error in cells of one kind, with the ends of its range, and its exact test.
 
     The statistic is T over the sum of the weights; `pvalue` is its place among draws of outcomes,
     and `null_mean` their mean. `size` is the root mean square of the error; `low` and `high` are
-    confidence bounds, each by itself. `rough_size` and `rough_high` are the root mean square over a
-    few large cells, which varies less, and its upper bound.
+    confidence bounds, each by itself. `plain_size` is the mean size of the mean residual of a cell,
+    chance included, and no less than the mean size of the error but for the rows' own variation.
     """
 
     statistic: float
@@ -57,9 +57,20 @@ class FineError(NamedTuple):
     size: float
     low: float
     high: float
+    plain_size: float
     width: float  # mean width of a cell, 0 where cells are single values
+
+
+class CellErrors(NamedTuple):
+    """The `CellError` of small cells, and that of larger ones, as many as the root of the rows.
+
+    `rough_size` is the root mean square over a few cells, as many as the cube root, which varies
+    least.
+    """
+
+    fine: CellError
+    coarse: CellError
     rough_size: float
-    rough_high: float
 
 
 class Cells:
@@ -107,6 +118,11 @@ class Cells:
         residual = (self._outcomes[None] if sums is None else sums) - self._moment
         return residual**2 @ self._inverse / self._total
 
+    @property
+    def plain_size(self):
+        """Mean size of the mean residual of a cell."""
+        return float(np.abs(self._outcomes - self._moment).sum() / self._total)
+
     def find_sizes(self, *levels):
         """The root mean square of the error, and what it is below with these confidences."""
         if self._informative <= 0:  # no two rows share a cell
@@ -123,8 +139,60 @@ class Cells:
         return tuple(np.sqrt(np.minimum(ends, 1.0)).tolist())
 
 
-def find_fine_error(predictions, outcomes, weights, member=None, *, confidence_level, n_draws, rng):
-    """The `FineError` of rows; weights are positive, None where all are equal."""
+def find_cell_errors(
+    predictions, outcomes, weights, member=None, *, confidence_level, n_draws, rng
+):
+    """The `CellErrors` of rows; weights are positive, None where all are equal."""
+    rows, effect = _sort_rows(predictions, outcomes, weights, member)
+    starts, width = _cut_values(rows)
+    first = _join_cells(rows, starts)
+    parts = [Cells(*rows[:3], own, rows.member) for own in (starts, starts[first])]
+    if member is None or has_known_law(rows.predictions, rows.weights, effect, rows.member):
+        sums = _make_sums(rows, weights is None, starts)
+        drawn = _draw_statistics(sums, parts, first, n_draws, rng)
+        observed = [part.measure()[0] for part in parts]
+        pvalues = [find_pvalue(*pair) for pair in zip(observed, drawn, strict=True)]
+        means = [float(one.mean()) for one in drawn]
+    else:
+        options = {"confidence_level": confidence_level, "n_draws": n_draws}
+        pvalues = _test_single_rows(rows, weights is None, rng=rng, **options)
+        means = [part.mean_noise for part in parts]
+    levels = 1 - confidence_level, confidence_level
+    widths = width, _find_width(rows.predictions, starts[first]) if width else 0.0
+    errors = [
+        CellError(float(cells.measure()[0]), *test, *cells.find_sizes(*levels), *sizes)
+        for cells, test, *sizes in zip(
+            parts,
+            zip(pvalues, means, strict=True),
+            [cells.plain_size for cells in parts],
+            widths,
+            strict=True,
+        )
+    ]
+    few = Cells(*rows[:3], _cut_cells(rows, 1 / 3), rows.member)
+    return CellErrors(*errors, few.find_sizes()[0])
+
+
+def number_cells(predictions, outcomes, weights, member=None):
+    """Number of the cell of each row, rising: of its value, or of a cell of the larger kind."""
+    rows, _ = _sort_rows(predictions, outcomes, weights, member)
+    starts, width = _cut_values(rows)
+    edges = rows.predictions[starts[_join_cells(rows, starts)] if width else starts]
+    return np.maximum(np.searchsorted(edges, predictions, side="right") - 1, 0)
+
+
+class _Rows(NamedTuple):
+    """Rows sorted by prediction, without those that weigh nothing."""
+
+    predictions: np.ndarray
+    outcomes: np.ndarray
+    weights: np.ndarray  # at most 1
+    member: np.ndarray | None
+    n_effective: float
+
+
+def _sort_rows(predictions, outcomes, weights, member):
+    """The `_Rows`, and their design effect."""
     order = np.argsort(predictions, kind="stable")
     relative = np.ones(len(order)) if weights is None else weights / weights.max()
     order = order[relative[order] > _LIGHTEST]
@@ -134,50 +202,42 @@ def find_fine_error(predictions, outcomes, weights, member=None, *, confidence_l
     if member is not None:
         effect = find_design_effect(relative * (outcomes - predictions), member)
         n_effective /= max(effect, 1.0)
-    starts, width = _cut_values(predictions, relative, n_effective, member)
-    cells = Cells(predictions, outcomes, relative, starts, member)
-    (observed,) = cells.measure()
-    options = {"confidence_level": confidence_level, "n_draws": n_draws, "rng": rng}
-    if member is None or has_known_law(predictions, relative, effect, member):
-        sums = _make_sums(predictions, outcomes, relative, weights is None, starts, member)
-        step = max(1, _BUDGET // len(starts))
-        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
-        drawn = np.concatenate([cells.measure(sums.draw(rng, size)) for size in sizes])
-        pvalue, null_mean = find_pvalue(observed, drawn), float(drawn.mean())
-    else:
-        rows = predictions, outcomes, None if weights is None else relative
-        pvalue, null_mean = _test_single_rows(*rows, member, **options), cells.mean_noise
-    few = _cut_cells(predictions, relative, n_effective, 1 / 3)
-    large = Cells(predictions, outcomes, relative, few, member)
-    return FineError(
-        float(observed),
-        pvalue,
-        null_mean,
-        *cells.find_sizes(1 - confidence_level, confidence_level),
-        width,
-        *large.find_sizes(confidence_level),
-    )
+    return _Rows(predictions, outcomes, relative, member, n_effective), effect
 
 
-def _make_sums(predictions, outcomes, weights, is_equal, starts, member):
+def _draw_statistics(sums, parts, first, n_draws, rng):
+    """Statistics of small cells and of larger ones, which begin at `first`, for the same draws."""
+    step = max(1, _BUDGET // (int(first[-1]) + 1))
+    drawn = []
+    for start in range(0, n_draws, step):
+        fine = sums.draw(rng, min(step, n_draws - start))
+        drawn.append(
+            [parts[0].measure(fine), parts[1].measure(np.add.reduceat(fine, first, axis=1))]
+        )
+    return np.concatenate(drawn, axis=1)
+
+
+def _make_sums(rows, is_equal, starts):
     """Source of sums of outcomes by cell under the hypothesis."""
-    if member is not None:
-        return sign_clusters(predictions, outcomes, weights, starts, member)
+    if rows.member is not None:
+        return sign_clusters(*rows[:3], starts, rows.member)
     if is_equal:
-        return BernoulliSums(predictions, starts)
-    return WeightedBernoulliSums(predictions, starts, weights)
+        return BernoulliSums(rows.predictions, starts)
+    return WeightedBernoulliSums(rows.predictions, starts, rows.weights)
 
 
-def _test_single_rows(predictions, outcomes, weights, member, *, rng, **options):
-    """Twice the mean p-value of rows that each stand for their cluster."""
+def _test_single_rows(rows, is_equal, *, rng, **options):
+    """Twice the mean p-values of rows that each stand for their cluster."""
     pvalues = []
     for _ in range(N_CHOICES):
-        order = rng.permutation(len(member))
-        rows = order[np.unique(member[order], return_index=True)[1]]
-        own = None if weights is None else weights[rows]
-        found = find_fine_error(predictions[rows], outcomes[rows], own, rng=rng, **options)
-        pvalues.append(found.pvalue)
-    return min(1.0, 2 * float(np.mean(pvalues)))
+        order = rng.permutation(len(rows.member))
+        chosen = order[np.unique(rows.member[order], return_index=True)[1]]
+        weights = None if is_equal else rows.weights[chosen]
+        found = find_cell_errors(
+            rows.predictions[chosen], rows.outcomes[chosen], weights, rng=rng, **options
+        )
+        pvalues.append((found.fine.pvalue, found.coarse.pvalue))
+    return np.minimum(2 * np.mean(pvalues, axis=0), 1.0).tolist()
 
 
 def _sum_clusters(values, starts, member):
@@ -186,29 +246,47 @@ def _sum_clusters(values, starts, member):
     return sum_pairs(values, cell, member, (len(starts), int(member.max()) + 1))
 
 
-def _cut_values(predictions, weights, n_effective, member):
+def _cut_values(rows):
     """Where single values begin, or small cells of them where they are many; mean width."""
+    predictions, weights = rows.predictions, rows.weights
     values = np.flatnonzero(np.diff(predictions, prepend=-1.0))
     sizes = np.diff(values, append=len(predictions))
     share, company = weights.sum() ** 2 / (weights @ weights) / len(predictions), sizes
-    if member is not None:
-        company = np.diff(_sum_clusters(weights, values, member).indptr)  # clusters
+    if rows.member is not None:
+        company = np.diff(_sum_clusters(weights, values, rows.member).indptr)  # clusters
     in_company = sizes[company * share >= _ROWS_OF_VALUE].sum()
     if len(values) <= _MOST_CELLS and in_company >= _MOST * len(predictions):
         return values, 0.0
-    starts = _cut_cells(predictions, weights, n_effective, 2 / 3)
+    starts = _cut_cells(rows, 2 / 3)
+    return starts, _find_width(predictions, starts)
+
+
+def _find_width(predictions, starts):
+    """Mean width of the cells of the rows."""
     ends = np.append(starts[1:], len(predictions))
     widths = predictions[ends - 1] - predictions[starts]
-    return starts, float(widths @ (ends - starts) / len(predictions))
+    return float(widths @ (ends - starts) / len(predictions))
 
 
-def _cut_cells(predictions, weights, n_effective, power):
+def _cut_cells(rows, power):
     """Where cells of equal weight begin, as many as a power of the effective number of rows.
 
     Equal predictions share a cell.
     """
-    cumulated = np.cumsum(weights)
-    n_cells = min(_MOST_CELLS, max(1, int(n_effective**power + 1e-9)))
+    predictions, cumulated = rows.predictions, np.cumsum(rows.weights)
+    n_cells = _count_cells(rows, power)
     ends = np.searchsorted(cumulated, np.arange(1, n_cells) * (cumulated[-1] / n_cells))
     first = np.searchsorted(predictions, predictions[np.minimum(ends + 1, len(predictions) - 1)])
     return np.unique(np.append(0, first))
+
+
+def _join_cells(rows, starts):
+    """First of the cells that are joined to larger ones of equal weight."""
+    mass = np.add.reduceat(rows.weights, starts)
+    place = (np.cumsum(mass) - mass / 2) / mass.sum()
+    number = (place * _count_cells(rows, 1 / 2)).astype(np.intp)
+    return np.unique(number, return_index=True)[1]
+
+
+def _count_cells(rows, power):
+    return min(_MOST_CELLS, max(1, int(rows.n_effective**power + 1e-9)))
