@@ -373,23 +373,29 @@ def calibration_report(
 
     Notes
     -----
-    **Verdict.** Tests ask whether there is an error beyond chance, a bound U says how large it may
-    be on average. Models are rejected if a test rejects at 1 - `confidence_level`.
+    **Verdict.** Tests ask whether there is an error beyond chance; bounds L and U say how small and
+    how large it may be on average, as a mean of :math:`|P(y \mid v) - v|`. Models are rejected if
+    a test rejects at 1 - `confidence_level`.
 
-    1. U is above the tolerance: what is wrong if the model is rejected, else "inconclusive". The
-       tolerance of the probability of one label is at most a quarter of the mean probability of the
-       rarer label: where 1 % are predicted an error of 5 points would be five times as much.
-    2. Otherwise, if probabilities say no more than the base rate: "uninformative".
-    3. Otherwise "nearly calibrated" if the model is rejected, else "calibrated".
+    1. The model is rejected and L is above the tolerance: what is wrong. The tolerance of the
+       probability of one label is at most a quarter of the mean probability of the rarer label:
+       where 1 % are predicted an error of 5 points would be five times as much.
+    2. Otherwise, if U is above the tolerance: "inconclusive". The sentence says whether no error is
+       found, or one whose size the rows leave open.
+    3. Otherwise, if probabilities say no more than the base rate: "uninformative".
+    4. Otherwise "nearly calibrated" if the model is rejected, else "calibrated".
 
-    **Tests.** The exact test of :func:`~skcal.inference.calibration_test`, with its default
-    statistic, has four fifths of the level. With more than two classes half of this is for a second
-    test, of the probabilities of all classes (``reduction="classwise"``). A fifth is for the fine
-    test: the sum over cells of :math:`R^2 / W`, with the sum R of the weighted residuals and the
-    sum W of the weights of a cell, is compared with that of labels that are drawn from the
-    predictions. Cells are single values where 95 % of the rows are at values of five effective rows
-    or more (and values are at most 2000); elsewhere neighbouring predictions, in as many cells as
-    the power 2/3 of the effective number of rows. Rows without company are left out. A p-value
+    **Tests.** Errors are looked for on five scales, which share the level. Three of them, lines,
+    bins and cumulative sums, are read by the exact test of
+    :func:`~skcal.inference.calibration_test` with its default statistic; with more than two classes
+    half of their part is for a second such test, of the probabilities of all classes
+    (``reduction="classwise"``). One is read by the fine test: the sum over cells of
+    :math:`R^2 / W`, with the sum R of the weighted residuals and the sum W of the weights of a
+    cell, is compared with that of labels that are drawn from the predictions. Cells are single
+    values where 95 % of the rows are at values of five effective rows or more (and values are at
+    most 2000); elsewhere neighbouring predictions, in as many cells as the power 2/3 of the
+    effective number of rows. The last is the same test of larger cells, of which there are as many
+    as the square root of the effective number of rows. Rows without company are left out. A p-value
     counts as often as its part of the level fits into the level (Bonferroni).
 
     **What is wrong.** Where measures read the confidence, "over-confident" or "under-confident" if
@@ -428,18 +434,34 @@ def calibration_report(
     :math:`z^2 / n`, about three in n.
 
     SmoothECE smooths over a width that is its own value, and errors of opposite sign at nearer
-    predictions cancel. Therefore d and U are at least
+    predictions cancel. Therefore U is at least
 
-    - the root mean square of the error P(y | v) - v and its upper bound, where the cells of the
-      fine test are single values: their mean is no larger;
-    - the same in small cells, where the fine test alone rejects, or rejects and its lower bound is
-      above the upper bound in large ones: errors of neighbours cancel;
-    - the expected calibration error of 15 bins, without chance and with a bound like U, where a
-      test rejects and this is above U;
-    - for U, that of the class with the largest SmoothECE or mean residual.
+    - where the cells of the fine test are single values, the bound of these;
+    - if the model is rejected, the bound of the larger cells;
+    - that of the class with the largest SmoothECE or mean residual.
 
-    The sentence says which of them it is, and on which scale errors may cancel. With residuals r,
-    :math:`s = \sum w^2 r^2 / W` and :math:`D = W - \sum w^2 / W` of a cell the mean square
+    The bound of cells is the upper bound of the root mean square of the error, or, if that is
+    smaller, the bound above with the mean size of the cells' residuals for d: both are above the
+    mean size of the error.
+
+    **At least.** L is 0 if the model is not rejected. Else one half of the rows chooses a sign for
+    each of the larger cells (or values), that of the sum of its residuals there; or signs of pairs
+    of cells, pairs of pairs and so on, at the resolution at which the sizes of these sums exceed
+    most what chance gives to them. The mean of sign times residual over the other half estimates
+    something that is no larger than the mean of :math:`|P(y \mid v) - v|`, without the bias of a
+    maximum. With C the mean over both directions and five random halvings,
+
+    .. math:: L = C - m, \qquad m^2 = z^2 \Bigl(1 + \frac{2}{\pi}\Bigr)
+              \Bigl(\hat\sigma^2 + \frac{m}{n}\Bigr),
+
+    with the standard error :math:`\hat\sigma` of a mean over all rows: halves that choose for each
+    other vary together, with a correlation of 2/π at most. With more than two classes L is
+    the larger of two such bounds, each at half the level: of the answer and, if the test of all
+    classes rejects, of the worst label, at a level that is divided by their number. If L is above
+    d, the average error is C.
+
+    The sentence says what the average error is, and on which scale errors may cancel. With
+    residuals r, :math:`s = \sum w^2 r^2 / W` and :math:`D = W - \sum w^2 / W` of a cell the mean square
     is :math:`(\sum R^2 / W - \sum s) / \sum D`, without bias; its bounds come from the
     non-central chi-squared law with :math:`(\sum s)^2 / \sum s^2` degrees of freedom.
 
@@ -485,8 +507,8 @@ def calibration_report(
     the p-value approximates their distribution by a normal one.
 
     **Clusters.** Tests, intervals and audits are those of clusters, see :ref:`clusters`. The fine
-    test and regions change the signs of the residuals of whole clusters, as
-    :func:`~skcal.inference.calibration_test` does; where that does not hold, the fine test chooses
+    test, that of cells and regions change the signs of the residuals of whole clusters, as
+    :func:`~skcal.inference.calibration_test` does; where that does not hold, these tests choose
     single rows and there are no regions. In s, D and the degrees of freedom of the mean square,
     sums over the rows of a cluster in a cell stand for rows. 1/n in U has the design effect of the
     mean residual as a factor, 1 at least. Intervals of gaps, slopes, scores and gains come from how

@@ -29,7 +29,7 @@ def test_certain_errors_have_their_size():
     # As far below as Wilson's interval and a standard deviation of .05 put it.
     assert 0.24 < found.low < 0.25
     assert find(np.ones(9), np.ones(9), np.zeros(9, int)) == (0, 0)
-    assert find([0.5], [1.0], [0]) == (0, 0)
+    assert find(np.full(1, 0.5), np.ones(1), np.zeros(1, int)) == (0, 0)
 
 
 @pytest.mark.parametrize(("n_cells", "error"), [(1, 0.0), (1, 0.03), (20, 0.0), (20, 0.1)])

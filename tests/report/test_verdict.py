@@ -814,7 +814,7 @@ def test_calibrated_predictions_may_tell_nothing():
 
 
 def draw_quarter(rng, n_samples):
-    """A quarter of the rows at .40 to .42, too high below .41 and too low above: .0625 on average."""
+    """A quarter of the rows, at .40 to .42, is off by .25 up or down: .0625 on average."""
     is_there = rng.random(n_samples) < 0.25
     values = rng.random(n_samples)
     y_proba = np.where(is_there, 0.4 + 0.02 * values, 0.05 + 0.9 * values)

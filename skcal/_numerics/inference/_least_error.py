@@ -39,22 +39,27 @@ def find_least_error(predictions, outcomes, shares, cell, member=None, *, reach,
     order = np.lexsort((shares, outcomes, predictions))
     residuals, unit = (outcomes - predictions)[order], np.arange(len(order))
     shares, cell = shares[order], cell[order]
-    chance = shares**2 * (predictions * (1 - predictions))[order]
+    expected = (predictions * (1 - predictions))[order]
+    effect = 1.0
     if member is not None:
         member = unit = member[order]
         pulls = shares * residuals
         alone, together = pulls @ pulls, np.bincount(member, pulls)
-        chance *= max(together @ together / alone, 1.0) if alone > 0 else 1.0
+        effect = max(together @ together / alone, 1.0) if alone > 0 else 1.0
     n_units = int(unit.max()) + 1
     if n_units < 2:
         return LeastError(0.0, 0.0)
-    found = []
+    chance, found = effect * shares**2 * np.array([expected, residuals**2]), []
     for _ in range(_N_HALVINGS):
         half = (rng.permutation(n_units) < n_units // 2)[unit]
         signs = np.empty(len(half))
         for chooses in (half, ~half):
-            own = [values[chooses] for values in (cell, shares * residuals, chance)]
-            signs[~chooses] = _choose_signs(*own, int(cell[-1]) + 1)[cell[~chooses]]
+            sums, *chances = (
+                np.bincount(cell[chooses], values[chooses], int(cell[-1]) + 1)
+                for values in (shares * residuals, *chance)
+            )
+            # What is predicted to be nearly certain may vary by more than that.
+            signs[~chooses] = _choose_signs(sums, np.maximum(*chances))[cell[~chooses]]
         mean = float(shares @ (signs * residuals))
         pulls = shares * (signs * residuals - mean)
         found.append((mean, *find_variance(pulls, shares, member)))
@@ -67,16 +72,15 @@ def find_least_error(predictions, outcomes, shares, cell, member=None, *, reach,
     return LeastError(max(mean, 0.0), max(float(low), 0.0))
 
 
-def _choose_signs(cell, pulls, variances, n_cells):
+def _choose_signs(sums, variances):
     """Signs of cells, from sums over pairs of neighbours, over pairs of pairs, and so on."""
-    sums = np.bincount(cell, pulls, n_cells)
-    chance = np.bincount(cell, variances, n_cells)
-    best, signs, width = -np.inf, np.zeros(n_cells), 1
+    n_cells, best, width = len(sums), -np.inf, 1
+    signs = np.zeros(n_cells)
     while True:
-        excess = np.sum(np.abs(sums) - _MEAN_SIZE * np.sqrt(chance))
+        excess = np.sum(np.abs(sums) - _MEAN_SIZE * np.sqrt(variances))
         if excess > best:
             best, signs = excess, np.repeat(np.sign(sums), width)[:n_cells]
         if len(sums) == 1:
             return signs
         pairs, width = np.arange(0, len(sums), 2), 2 * width
-        sums, chance = np.add.reduceat(sums, pairs), np.add.reduceat(chance, pairs)
+        sums, variances = np.add.reduceat(sums, pairs), np.add.reduceat(variances, pairs)
