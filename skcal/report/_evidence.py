@@ -10,6 +10,7 @@ from skcal._numerics.inference._fine_error import find_cell_errors, number_cells
 from skcal._numerics.inference._least_error import find_least_error
 from skcal._numerics.inference._verdict import (
     bound_mean_error,
+    bound_mean_gap,
     find_effect,
     subtract_in_squares,
     widen_reach,
@@ -139,10 +140,25 @@ def describe_error(problem, smooth, cells, found, confidence_level, seed):
     # With several classes the largest of two lower bounds counts.
     alpha = (1 - confidence_level) / (2 if problem.has_other_classes else 1)
     least, scale = bound_below(problem, *rows, alpha, seed), min(scale, cells.coarse.width)
+    gap, low = bound_gaps(problem, alpha)
     if least.low > size:
-        places = f"cells of {show_error(scale)}" if scale else "single values"
-        size, kind = least.size, places
-    return AverageError(size, least.low, max(bound, size), scale, kind)
+        size, kind = least.size, f"cells of {show_error(scale)}" if scale else "single values"
+    elif low > size:
+        size, kind = gap, "confidence - accuracy"
+    return AverageError(size, max(least.low, low), max(bound, size), scale, kind)
+
+
+def bound_gaps(problem, alpha):
+    """The mean residual, of predictions or of confidences, whose interval is farther from 0.
+
+    Its size, and the end of the interval: neither is above the mean size of the error.
+    """
+    reach, found = float(-ndtri(alpha / 2)), []
+    for rows in (problem.read_rows(), problem.read_confidences()):
+        gap, low, high = bound_mean_gap(problem.shares, *rows, reach, problem.member)
+        found.append((max(low, -high, 0.0), abs(gap)))
+    low, gap = max(found)
+    return gap, low
 
 
 def bound_cells(problem, found, confidence_level):

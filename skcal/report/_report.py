@@ -455,14 +455,16 @@ def calibration_report(
               \Bigl(\hat\sigma^2 + \frac{m}{n}\Bigr),
 
     with the standard error :math:`\hat\sigma` of a mean over all rows: halves that choose for each
-    other vary together, with a correlation of 2/π at most. With more than two classes L is
-    the larger of two such bounds, each at half the level: of the answer and, if the test of all
-    classes rejects, of the worst label, at a level that is divided by their number. If L is above
-    d, the average error is C.
+    other vary together, with a correlation of 2/π at most. L is at least as far from 0 as the
+    intervals of the mean residual and of mean confidence minus accuracy, which are no larger than
+    the mean size of the error either. With more than two classes it is the larger of two such
+    bounds, each at half the level: of the answer and, if the test of all classes rejects, of the
+    worst label, at a level that is divided by the number of labels. If L is above d, the average
+    error is C, or mean confidence minus accuracy.
 
     The sentence says what the average error is, and on which scale errors may cancel. With
-    residuals r, :math:`s = \sum w^2 r^2 / W` and :math:`D = W - \sum w^2 / W` of a cell the mean square
-    is :math:`(\sum R^2 / W - \sum s) / \sum D`, without bias; its bounds come from the
+    residuals r, :math:`s = \sum w^2 r^2 / W` and :math:`D = W - \sum w^2 / W` of a cell the mean
+    square is :math:`(\sum R^2 / W - \sum s) / \sum D`, without bias; its bounds come from the
     non-central chi-squared law with :math:`(\sum s)^2 / \sum s^2` degrees of freedom.
 
     **Several models** are compared by :func:`~skcal.inference.compare_calibration`: the report
