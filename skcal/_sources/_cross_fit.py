@@ -36,6 +36,10 @@ _WIDE = 0.1
 
 
 class _Parts:
+    def find_unit(self, pulls):
+        """What a single row adds to a mean, squared and summed over all."""
+        return self.unit
+
     def halve(self, n_pairs, rng):
         """Yield the shares of one of two random halves, many times."""
         for _ in range(n_pairs):
@@ -59,11 +63,25 @@ class RowParts(_Parts):
         weights = self._units.sum_rows(self._weights / self._weights.sum(dtype=np.float64))
         return float((weights**2).sum())
 
+    def find_unit(self, pulls):
+        """The same for weighted residuals: of clusters, that of rows times their design effect.
+
+        Rows of a cluster need not all turn together.
+        """
+        rows, shares = self._spread(pulls), self._weights / self._weights.sum(dtype=np.float64)
+        alone, together = rows @ rows, self._units.sum_rows(rows)
+        if self._units.member is None or alone == 0:
+            return self.unit
+        effect = max(float(together @ together / alone), 1.0)
+        return min(self.unit, effect * float(shares @ shares))
+
     def sum_units(self, pulls):
         """Sums over what is drawn, whose squares add up to the variance of the whole sum."""
-        if self._kind is not None:
-            pulls = (pulls / self._mass)[self._kind] * self._weights
-        return self._units.sum_rows(pulls)
+        return self._units.sum_rows(self._spread(pulls))
+
+    def _spread(self, pulls):
+        """Those of kinds by row."""
+        return pulls if self._kind is None else (pulls / self._mass)[self._kind] * self._weights
 
     def split(self, n_parts, rng):
         """Yield the share that each of some random parts has of each kind."""
@@ -161,6 +179,16 @@ class Residuals:
         found.statistic = bind_measure("measure", name, {}, reduction="auto")
         return found
 
+    @cached_property
+    def unit(self):
+        """What a single row adds to a mean, with the largest design effect of all problems."""
+        units = [self.parts.unit] if any(one.residual.ndim > 1 for one in self.problems) else []
+        for problem in self.problems if not units else ():
+            pulls = np.zeros(len(self.weights))
+            np.add.at(pulls, problem.number, self.weights[problem.number] * problem.residual)
+            units.append(self.parts.find_unit(pulls))
+        return max(units)
+
     @property
     def mean_size(self):
         """Mean size of the residuals, of vectors half the sum over classes."""
@@ -185,7 +213,7 @@ class Residuals:
             if not self.is_soft:
                 squares = np.maximum(squares, calibrated)
             variances.append(np.average(squares, weights=self.weights[problem.number]))
-        unit, scale = self.parts.unit, self._find_scale()
+        unit, scale = self.unit, self._find_scale()
         return scale * unit * float(self._mass @ variances), unit * np.sqrt(scale)
 
     def find_reach_of_zero(self, factor):
@@ -432,9 +460,9 @@ def _find_unit(residuals, value):
     """What a row that is drawn adds to the value of a norm, at most, about."""
     size = residuals.mean_size
     if size == 0:
-        return 0.0 if residuals.is_soft else residuals.parts.unit
+        return 0.0 if residuals.is_soft else residuals.unit
     part = 2 * value / size
-    return residuals.parts.unit * (part if residuals.statistic.row is None else min(part, 1.0))
+    return residuals.unit * (part if residuals.statistic.row is None else min(part, 1.0))
 
 
 def _find_bandwidths(residuals, transform, estimate, batches, halves, factor):

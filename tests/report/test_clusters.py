@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import calibration_test, cox_recalibration
+from skcal.inference import calibration_test, confidence_interval, cox_recalibration
 from skcal.report import calibration_report
 
 FEW = {"n_resamples": 19, "random_state": 0}
@@ -154,3 +154,20 @@ def test_calibrated_models_are_rarely_called_wrong(n_clusters):
         found = calibration_report(*rows[:2], clusters=rows[2], n_resamples=99, random_state=seed)
         rejected += found.models[None].pvalue <= 0.05
     assert rejected <= binom.ppf(0.999, n_samples, 0.06)
+
+
+def test_intervals_exclude_0_where_tests_reject():
+    """30 clusters of 20 rows: one cluster as a whole seldom turns."""
+    n_times, begin = 6, 0
+    for seed in range(n_times):
+        rng = np.random.default_rng(seed)
+        question, y_proba = np.repeat(np.arange(30), 20), rng.random(600)
+        normal = np.sqrt(0.3) * rng.normal(size=30)[question] + np.sqrt(0.7) * rng.normal(size=600)
+        y_true = (norm.cdf(normal) < 0.25 + 0.5 * y_proba).astype(int)
+        rows = {"clusters": question, "random_state": seed}
+        assert calibration_test(y_true, y_proba, **rows).pvalue <= 0.005
+        begin += all(
+            confidence_interval(y_true, y_proba, measure=name, **rows).low > 0
+            for name in ("smooth_ece", "expected_calibration_error")
+        )
+    assert begin >= n_times - 1
