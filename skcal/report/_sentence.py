@@ -160,7 +160,7 @@ def _is_about_labels(facts):
     evidence = facts["evidence"]
     if not evidence.finds_classes or facts["error"] != "miscalibrated":
         return False
-    return not evidence.finds_answers or bool(evidence.worst.size > evidence.error.size)
+    return not evidence.finds_answers or bool(evidence.worst.size >= evidence.error.size)
 
 
 def _tell_story(facts):
