@@ -4,6 +4,8 @@ from numbers import Real
 
 import numpy as np
 
+from skcal._tools._least_pvalue import LeastPValue
+
 _LONGEST_LABEL = 24
 # Distances from 0 or 1 below this are shown as powers of ten.
 _TINY = 1e-4
@@ -50,10 +52,14 @@ def show_low(value):
 
 
 def show_pvalue(pvalue):
-    """A p-value, as in "p = 0.02"."""
+    """A p-value, as in "p = 0.02", or "p <= 0.002" where the draws let it be no smaller."""
     if pvalue < 0.001:
         return "p < 0.001"
-    return f"p = {pvalue:.2f}" if pvalue >= 0.1 else f"p = {pvalue:.2g}"
+    sign = "="
+    if isinstance(pvalue, LeastPValue):  # a bound, which is never rounded down
+        sign, unit = "<=", 10.0 ** min(np.floor(np.log10(pvalue)) - 1, -2)
+        pvalue = np.ceil(pvalue / unit - 1e-6) * unit
+    return f"p {sign} {pvalue:.2f}" if pvalue >= 0.1 else f"p {sign} {pvalue:.2g}"
 
 
 def show_interval(estimate, low, high):

@@ -9,6 +9,7 @@ import numpy as np
 from skcal._input._groups import take_columns
 from skcal._input._validation import check_flag, check_integer, check_number
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_pvalue
 from skcal.diagrams._entries import check_alone, keep_shown
 from skcal.diagrams._figure import open_figure, shorten_name
 from skcal.diagrams._notebook import ShownInNotebooks
@@ -166,7 +167,7 @@ class GroupAuditDisplay(ShownInNotebooks):
         ...     [0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], ["a", "b", "b", "a"], random_state=0
         ... )
         >>> display.ax_.get_title()
-        'Test of calibration in 2 groups: p = 1'
+        'Test of calibration in 2 groups: p = 1.00'
         """
         check_look(plot_kwargs=plot_kwargs)
         check_plot_options(cls.plot, plot_kwargs or {}, cls.from_predictions)
@@ -347,7 +348,7 @@ class GroupAuditDisplay(ShownInNotebooks):
         axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS))  # beside long names there is no room
         shown = "" if n_shown == n_groups else f" ({n_shown} shown)"
         groups = "1 group" if n_groups == 1 else f"{n_groups} groups"
-        title = f"Test of calibration in {groups}{shown}: p = {audit.pvalue:.3g}"
+        title = f"Test of calibration in {groups}{shown}: {show_pvalue(audit.pvalue)}"
         axes.set_title(title, fontsize="medium")
         # The line at 0 ends behind it.
         ground = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "framealpha": 1}

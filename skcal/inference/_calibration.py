@@ -16,6 +16,7 @@ from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._cell_source import CellSource, bind_for_cells
 from skcal._sources._clusters import split_clusters
 from skcal._sources._row_source import RowSource, check_groups
+from skcal._tools._least_pvalue import carry_least
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
 from skcal.inference._draws import Draws
 from skcal.inference._summaries import check_summary
@@ -411,8 +412,8 @@ def _test_clusters(statistic, rows, is_binary, clusters, parts, draws, names, is
         chosen = [own.take(units.choose_rows(draws.rng)) for own, units in problems]
         single = [RowSource(statistic, own, is_binary) for own in chosen]
         found.append(compare_with_draws(single, draws, names, is_omnibus=is_omnibus))
-    statistics, pvalues, chance = np.mean([(one[0], one[1], one.null_mean) for one in found], 0)
+    statistic, pvalue, chance = np.mean([(one[0], one[1], one.null_mean) for one in found], 0)
     worst = min(found, key=lambda one: one.pvalue).worst_group
     estimate = sources[0 if names is None else names.index(worst)].estimate
-    pvalue = min(1.0, 2 * float(pvalues))
-    return TestResult(float(statistics), pvalue, estimate, worst, float(chance))
+    pvalue = carry_least(min(1.0, 2 * pvalue), *(one.pvalue for one in found))
+    return TestResult(float(statistic), pvalue, estimate, worst, float(chance))

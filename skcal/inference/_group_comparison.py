@@ -19,12 +19,17 @@ from skcal.inference._group_atoms import merge_rows_of_groups
 
 
 class Comparison(NamedTuple):
-    """Statistics of groups, their asymptotic log p-values, p-values, and those of min-p."""
+    """Statistics of groups, their asymptotic log p-values, p-values, and those of min-p.
+
+    `least` and `least_adjusted` are the smallest p-values of both kinds that draws could give.
+    """
 
     statistics: np.ndarray
     log_pvalues: np.ndarray
     pvalues: np.ndarray
     adjusted: np.ndarray
+    least: np.ndarray
+    least_adjusted: np.ndarray
 
 
 def compare_groups(statistics, draws):
@@ -32,7 +37,9 @@ def compare_groups(statistics, draws):
     observed, log_pvalues = statistics.find_observed()
     drawn = draws.collect(statistics.draw).T
     pvalues = find_marginal_pvalues(log_pvalues, drawn)
-    return Comparison(observed, log_pvalues, pvalues, step_down(log_pvalues, drawn))
+    least = np.full(len(pvalues), 1 / (1 + drawn.shape[1]))
+    adjusted = step_down(log_pvalues, drawn)
+    return Comparison(observed, log_pvalues, pvalues, adjusted, least, least)
 
 
 def raise_pvalues(found, least):
@@ -61,7 +68,9 @@ def compare_clusters(statistics, sample, groups, member, draws, options):
     for kind, own in zip((is_signed, ~is_signed), both, strict=True):
         for values, part in zip(found, own, strict=True):
             values[kind] = part
-    return found._replace(adjusted=np.minimum(2 * found.adjusted, 1.0))
+    return found._replace(
+        adjusted=np.minimum(2 * found.adjusted, 1.0), least_adjusted=2 * found.least_adjusted
+    )
 
 
 def _have_known_law(sample, groups, member):
@@ -105,5 +114,4 @@ def _compare_single_rows(sample, groups, member, draws, options):
         own = groups._replace(pattern=groups.pattern[rows])
         found.append(compare_groups(merge_rows_of_groups(single, own, *options), draws))
     means = Comparison(*np.mean(found, axis=0))
-    pvalues, adjusted = (np.minimum(2 * values, 1.0) for values in means[2:])
-    return means._replace(pvalues=pvalues, adjusted=adjusted)
+    return Comparison(*means[:2], *(np.minimum(2 * values, 1.0) for values in means[2:]))

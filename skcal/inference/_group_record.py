@@ -15,7 +15,9 @@ from skcal._input._validation import (
 )
 from skcal._numerics.inference._group_statistics import fit_to_tests
 from skcal._numerics.inference._monte_carlo import adjust_by_holm
+from skcal._tools._least_pvalue import mark_least
 from skcal._tools._show_record import as_record
+from skcal._tools._words import show_pvalue
 
 _STATISTICS = ("mean", "slope", "kuiper")
 # Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
@@ -121,10 +123,13 @@ class GroupAudit(NamedTuple):
         """
         n_groups, found = check_integer("n_groups", n_groups, minimum=1), len(self.find())
         print(
-            f"Test of calibration in {len(self.names)} groups: p = {self.pvalue:.3g}. "
+            f"Test of calibration in {len(self.names)} groups: {show_pvalue(self.pvalue)}. "
             f"Miscalibrated at 5 %: {found}."
         )
         table = self.to_frame().head(n_groups)
+        # The smallest knows whether the draws let it be smaller.
+        shown = [show_pvalue(max(self.pvalue, pvalue)) for pvalue in table["adjusted_pvalue"]]
+        table["adjusted_pvalue"] = [text.removeprefix("p ").removeprefix("= ") for text in shown]
         columns = ["group", "n_samples", "difference", "low", "high", "adjusted_pvalue"]
         print(table[columns].to_string(index=False, float_format=lambda value: f"{value:.3g}"))
 
@@ -167,8 +172,9 @@ def make_audit(groups, found, of_mean, means, statistic, alternative, adjust, le
     fitted = fit_to_tests(outcome - prediction, low, high, adjusted, 1 - level, alternative)
     low, high = np.where(of_mean, fitted, (low, high))
     order = np.lexsort([found.log_pvalues, adjusted])
+    least = found.least_adjusted if adjust == "min-p" else len(order) * found.least
     return GroupAudit(
-        pvalue=float(adjusted.min()),
+        pvalue=mark_least(adjusted[order[0]], least[order[0]]),
         names=[groups.names[k] for k in order],
         n_samples=groups.n_samples[order],
         mean_outcome=outcome[order],

@@ -14,6 +14,7 @@ from skcal._numerics.inference._signed_residuals import (
     compare_sides,
     unite_neighbours,
 )
+from skcal._tools._least_pvalue import mark_least
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._draws import Draws
 from skcal.inference._test_result import TestResult
@@ -169,13 +170,15 @@ def mean_calibration_test(
     if scale == 0:
         return TestResult(0.0, 1.0, 0.0, null_mean=0.0)
     if signed.n_units < (draws.n_resamples + 1).bit_length():
-        drawn = signed.enumerate()
+        drawn, least = signed.enumerate(), 0.0
     else:
         drawn = draws.collect(signed.draw)
+        least = len(sides) / (1 + len(drawn))
     pvalue = len(sides) * compare_sides(error / scale, drawn)[sides].min()
     if rows.may_be_rare() and not rows.targets.any():  # nothing is known of the variance
         pvalue = 1.0
     largest = float(error[sides].max())
     null_mean = float(drawn[:, 0, sides].max(axis=1).mean())
     estimate = float(unit * (exact[sides].max() / weights.sum()))
-    return TestResult(largest / scale, min(float(pvalue), 1.0), estimate, null_mean=null_mean)
+    pvalue = mark_least(min(float(pvalue), 1.0), least)
+    return TestResult(largest / scale, pvalue, estimate, null_mean=null_mean)

@@ -12,6 +12,7 @@ from skcal._input._independent_rows import list_weights, reduce_to_labelled_samp
 from skcal._input._validation import check_integer, check_rng
 from skcal._numerics.inference._dyadic import DyadicErrors
 from skcal._numerics.inference._monte_carlo import find_smallest_pvalue
+from skcal._tools._least_pvalue import LeastPValue
 from skcal._tools._progress import count_steps, read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._test_result import TestResult
@@ -149,7 +150,7 @@ def t_cal_test(
     values = np.concatenate([observed, drawn])
     pvalue, scale, smallest = find_smallest_pvalue(values.T)
     if (sample.predictions == 1 - sample.outcomes).any():  # no draw has such a label
-        smallest[0] = pvalue = 1 / (n_resamples + 1)
+        smallest[0] = pvalue = LeastPValue(1 / (n_resamples + 1))
     statistic = np.log10(1 / smallest)
     chance = float(statistic[1:].mean())
     return TestResult(float(statistic[0]), pvalue, float(observed[0, scale]), null_mean=chance)

@@ -15,6 +15,7 @@ from skcal._numerics.inference._verdict import (
     subtract_in_squares,
     widen_reach,
 )
+from skcal._tools._least_pvalue import carry_least
 from skcal._tools._words import show_error
 from skcal.inference import TestResult, calibration_test
 from skcal.metrics import smooth_ece
@@ -72,7 +73,7 @@ def find_factor(name, has_classes):
 
 def adjust_pvalue(name, pvalue, has_classes):
     """A p-value times its factor."""
-    return min(find_factor(name, has_classes) * pvalue, 1.0)
+    return carry_least(min(find_factor(name, has_classes) * pvalue, 1.0), pvalue)
 
 
 def weigh_evidence(problem, smooth, *, confidence_level, n_resamples, n_jobs, seed):

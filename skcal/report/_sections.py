@@ -213,7 +213,8 @@ def _show_groups(audit):
             f"{cut_text(str(audit.names[k]), _LONGEST_NAME)} ({audit.n_samples[k]})",
             show_number(gap[k]),
             f"{show_number(audit.low[k])} to {show_number(audit.high[k])}",
-            show_pvalue(audit.adjusted_pvalues[k]),
+            # The smallest knows whether the draws let it be smaller.
+            show_pvalue(max(audit.pvalue, audit.adjusted_pvalues[k])),
         )
         for k in range(min(_N_GROUPS, len(gap)))
     ]

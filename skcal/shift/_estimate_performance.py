@@ -31,6 +31,7 @@ from skcal._refinement import choose_recalibrator, cross_fit, list_vectors
 from skcal._tools._progress import read_progress
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
+from skcal._tools._words import show_pvalue
 from skcal.inference import GroupAudit, TestResult, calibration_test
 from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import SplineRecalibration, TemperatureScaling
@@ -274,7 +275,7 @@ def estimate_performance(
 
     >>> check = {"y_true_check": ~y_new[:200], "y_proba_check": y_proba_new[:200]}
     >>> estimate_performance(*data, metric="roc_auc", **check, random_state=0).reason
-    'the recalibrated rows of y_true_check are not calibrated (p = 0.001)'
+    'the recalibrated rows of y_true_check are not calibrated (p <= 0.001)'
     """
     check_option("metric", metric, tuple(METRICS))
     check_option("shift", shift, ("covariate", "label"))
@@ -478,15 +479,17 @@ def _explain(share, gap, n_old, fit_test, check_test, shift_test, evidence):
     if fit_test.pvalue <= _LEVEL:
         reasons.append(
             "the recalibrator does not fit: labelled rows that it has not seen are not calibrated "
-            f"(p = {fit_test.pvalue:.2g})"
+            f"({show_pvalue(fit_test.pvalue)})"
         )
     if check_test is not None and check_test.pvalue <= _LEVEL:
         reasons.append(
             "the recalibrated rows of y_true_check are not calibrated "
-            f"(p = {check_test.pvalue:.2g})"
+            f"({show_pvalue(check_test.pvalue)})"
         )
     if shift_test is not None and shift_test.pvalue <= _LEVEL:
-        reasons.append(f"new rates do not explain the new scores (p = {shift_test.pvalue:.2g})")
+        reasons.append(
+            f"new rates do not explain the new scores ({show_pvalue(shift_test.pvalue)})"
+        )
     reasons += [found for found in map(_find_objection, evidence) if found is not None]
     return "; ".join(reasons) or None
 
@@ -500,4 +503,4 @@ def _find_objection(evidence):
     if not evidence.pvalue <= _LEVEL:
         return None
     name = "audit" if isinstance(evidence, GroupAudit) else "test"
-    return f"the {name} in evidence rejects (p = {evidence.pvalue:.2g})"
+    return f"the {name} in evidence rejects ({show_pvalue(evidence.pvalue)})"

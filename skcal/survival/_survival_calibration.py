@@ -18,6 +18,7 @@ from skcal._sources._bound_measure import bind_measure
 from skcal._sources._cross_fit import N_PAIRS, cross_fit_source
 from skcal._sources._resamples import Units
 from skcal._sources._row_source import RowSource
+from skcal._tools._least_pvalue import carry_least
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._words import show_percentages, show_pvalue
@@ -313,8 +314,8 @@ def survival_calibration(
     >>> found = survival_calibration(event, seen, risk, times=times, random_state=0)
     >>> print(found)
     Up to 1, 23.8 % have the event and 23.4 % were expected: no more than chance (p = 0.85).
-    Up to 2, 49.2 % have the event and 40.3 % were expected: risks are 18.2 % too low (p = 0.006).
-    Up to 3, 67.5 % have the event and 52.7 % were expected: risks are 22.0 % too low (p = 0.006).
+    Up to 2, 49.2 % have the event and 40.3 % were expected: risks are 18.2 % too low (p <= 0.006).
+    Up to 3, 67.5 % have the event and 52.7 % were expected: risks are 22.0 % too low (p <= 0.006).
     """
     confidence_level, rng = check_confidence_level(confidence_level), check_rng(random_state)
     horizons, values, risks, telling = read_predicted_risks(
@@ -335,10 +336,11 @@ def survival_calibration(
         for one in zip(horizons, values.T, risks.T, telling, strict=True)
     ]
     pvalues = correct_pvalues([one.test.pvalue for one in found])
-    found = [one._replace(pvalue=float(p)) for one, p in zip(found, pvalues, strict=True)]
+    pvalues = [carry_least(p, one.pvalue) for p, one in zip(pvalues, found, strict=True)]
+    found = [one._replace(pvalue=p) for one, p in zip(found, pvalues, strict=True)]
     lost, expected = (average_over_time(curves, horizons) for curves in (values, risks))
     _, over_time, _ = _compare(read_means(lost, expected, clusters=clusters), confidence_level)
-    return SurvivalCalibration(found, float(pvalues.min()), over_time)
+    return SurvivalCalibration(found, min(pvalues), over_time)
 
 
 def _describe(horizon, target, predicted, telling, options, draws, rng):

@@ -45,7 +45,7 @@ def test_points_and_intervals(rows):
     words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert words == ["miscalibrated (adjusted p ≤ 0.1)", "not rejected"]
     assert "95 % intervals" in display.ax_.get_xlabel()
-    assert display.ax_.get_title() == "Test of calibration in 5 groups: p = 0.025"
+    assert display.ax_.get_title() == "Test of calibration in 5 groups: p <= 0.025"
     np.testing.assert_array_equal(display.ref_line_.get_xdata(), [0, 0])
 
 

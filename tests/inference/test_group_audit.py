@@ -537,9 +537,11 @@ def test_table_of_the_audit(rng, capsys):
     np.testing.assert_array_equal(table["difference"], gap)
     audit.print(n_groups=2)
     head, columns, *rows = capsys.readouterr().out.splitlines()
-    assert head == "Test of calibration in 3 groups: p = 0.01. Miscalibrated at 5 %: 1."
+    assert head == "Test of calibration in 3 groups: p <= 0.01. Miscalibrated at 5 %: 1."
     assert "adjusted_pvalue" in columns
     assert [row.split()[0] for row in rows] == audit.names[:2]
+    assert rows[0].endswith("<= 0.01")
+    assert float(rows[1].split()[-1]) == pytest.approx(audit.adjusted_pvalues[1], rel=0.05)
     for alpha in (-1, 1, "x"):
         with pytest.raises(ValueError, match="alpha must be"):
             audit.find(alpha)

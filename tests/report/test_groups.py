@@ -1,6 +1,7 @@
 """What a report says of groups."""
 
 import json
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,7 @@ def test_groups_in_all_forms(rows, plain):
     assert report.verdict == plain.verdict  # which is of all rows
     assert sorted(model.groups.find()) == ["region = north", "region = south"]
     worst = model.groups.names[0]
-    sentence = f"Of 4 groups it is wrong for 2 (p = 0.025), most clearly for {worst}: "
+    sentence = f"Of 4 groups it is wrong for 2 (p <= 0.025), most clearly for {worst}: "
     assert sentence in model.sentence
     given, seen = model.groups.mean_prediction[0], model.groups.mean_outcome[0]
     story = f"{100 * given:.1f} % are predicted on average, where {100 * seen:.1f} % come true."
@@ -42,7 +43,7 @@ def test_groups_in_all_forms(rows, plain):
     text = " ".join(str(report).split())
     for part in (sentence, f"{worst} ({model.groups.n_samples[0]})", "Groups true - pred."):
         assert part in text
-        assert part in report.to_html() or part.startswith("Groups")
+        assert escape(part) in report.to_html() or part.startswith("Groups")
     frame = report.to_frame().set_index("quantity")
     assert frame.loc["groups_pvalue", "estimate"] == model.groups.pvalue
     (found,) = json.loads(json.dumps(report.to_dict()))["models"]
@@ -80,7 +81,7 @@ def test_errors_that_cancel_out():
     v = rng.random(2000)
     y = rng.random(2000) < 0.5 + 0.3 * (v - 0.5)
     model = calibration_report(y, v, groups=np.ones(2000), **FEW).models[None]
-    assert "of one group it is wrong for 1 (p = 0.025), most clearly for 1.0: " in (
+    assert "of one group it is wrong for 1 (p <= 0.025), most clearly for 1.0: " in (
         model.sentence.replace("Of", "of")
     )
     assert model.sentence.endswith("the means may be equal, but single predictions are wrong.")

@@ -643,7 +643,7 @@ def test_two_tests_may_reject_with_few_draws():
     assert model.pvalue == pytest.approx(10 / 3 / 67)
     assert "test of answers" in str(report)
     assert "test of all classes" in str(report)
-    assert str(report).count("an error beyond chance (p = 0.05)") == 4
+    assert str(report).count("an error beyond chance (p <= 0.05)") == 4
 
 
 def test_the_column_of_the_other_label_is_recognised():

@@ -30,6 +30,7 @@ from skcal._numerics.inference._cluster_signs import (
     sum_pairs,
 )
 from skcal._numerics.inference._monte_carlo import find_pvalue
+from skcal._tools._least_pvalue import carry_least
 
 # Values are examined one by one if this share of the rows is at values with this many rows.
 _MOST, _ROWS_OF_VALUE = 0.95, 5
@@ -237,7 +238,7 @@ def _test_single_rows(rows, is_equal, *, rng, **options):
             rows.predictions[chosen], rows.outcomes[chosen], weights, rng=rng, **options
         )
         pvalues.append((found.fine.pvalue, found.coarse.pvalue))
-    return np.minimum(2 * np.mean(pvalues, axis=0), 1.0).tolist()
+    return [carry_least(min(1.0, 2 * np.mean(own)), *own) for own in zip(*pvalues, strict=True)]
 
 
 def _sum_clusters(values, starts, member):

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import chdtri, fdtrc, ndtr
 
 from skcal._numerics.inference._classical_tests import clip_pvalue
+from skcal._tools._least_pvalue import mark_least
 
 # What varies less than this, of columns with a largest entry of 1 or a length of 1, is rounding:
 # that of exponentials is some hundred times the rounding of numbers near 1.
@@ -88,7 +89,8 @@ def widen(resampled, null_mean, deviation):
 
 def count_exceedances(statistic, resampled):
     """p-value of a statistic among its resamples, itself counted."""
-    return float((1 + np.count_nonzero(resampled >= statistic)) / (len(resampled) + 1))
+    least = 1 / (len(resampled) + 1)
+    return mark_least((1 + np.count_nonzero(resampled >= statistic)) * least, least)
 
 
 def find_chi_squared(features):

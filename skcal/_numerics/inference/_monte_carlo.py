@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._tools._least_pvalue import mark_least
+
 # Statistics that differ by less, relative to the largest, are equal up to rounding.
 _ROUNDING = 1e-7
 # Logarithms of p-values that differ by less, relative to their size, are equal up to rounding.
@@ -12,7 +14,8 @@ _LOG_ROUNDING = 1e-9
 
 def find_pvalue(observed, drawn):
     """(1 + #{drawn >= observed}) / (1 + n): the observed value counts as one of the draws."""
-    return float(find_pvalues(np.array([observed]), drawn)[0])
+    (pvalue,) = find_pvalues(np.array([observed]), drawn)
+    return mark_least(pvalue, 1 / (len(drawn) + 1))
 
 
 def find_pvalues(observed, drawn):
@@ -50,7 +53,8 @@ def find_smallest_pvalue(values):
     slack = _ROUNDING * np.abs(highest).max()
     ties = (smallest == smallest[0]) & (highest >= highest[0] - slack)
     exceeding = (smallest < smallest[0]) | ties
-    return SmallestPValue(float(exceeding.mean()), int(leading[:, 0].argmax()), smallest)
+    pvalue = mark_least(exceeding.mean(), 1 / len(exceeding))
+    return SmallestPValue(pvalue, int(leading[:, 0].argmax()), smallest)
 
 
 def rank_draws(values):
