@@ -62,11 +62,17 @@ class Predictions(NamedTuple):
     positive_column: int = 1  # of two
     labels: np.ndarray | list[Any] | None = None  # of all columns, as far as they are known
     is_multilabel: bool = False  # each column is a problem of its own, with its own outcomes
+    given_type: np.dtype[Any] | None = None  # of the floats, if not that of `proba`
 
     @property
     def n_rows(self):
         """Number of rows."""
         return self.proba.shape[0]
+
+    @property
+    def resolution(self):
+        """The smallest step at 1 of the floats that were given."""
+        return float(np.finfo(self.given_type or self.proba.dtype).eps)
 
     @property
     def is_multiclass(self):
@@ -117,7 +123,13 @@ class Predictions(NamedTuple):
         labels = self.labels
         if labels is not None and self.positive_column == 0:
             labels = labels[::-1]
-        return self._replace(proba=proba, target=target, positive_column=1, labels=labels)
+        return self._replace(
+            proba=proba,
+            target=target,
+            positive_column=1,
+            labels=labels,
+            given_type=self.proba.dtype,
+        )
 
     def one_hot(self, rows):
         """Outcomes of some rows of vectors as float64, one column for each class."""

@@ -38,16 +38,26 @@ class Problem:
     """Checked rows of one model, without those of weight zero.
 
     `proba` is float64; of two classes the last is the positive one. `codes` has the number of the
-    column that came true, `names` the label of every column. `member` has the number of the cluster
+    column that came true, `names` the label of every column, and `resolution` is that of the floats
+    that were given, the smallest step at 1. `member` has the number of the cluster
     of each row, None where rows are independent; a row may stand for its cluster. Of clusters,
     `clustering` and `plain` are a `Clustering` and the rows as if they were independent.
     """
 
     def __init__(
-        self, proba, codes, weights, names, reduction, member=None, clustering=None, plain=None
+        self,
+        proba,
+        codes,
+        weights,
+        names,
+        reduction,
+        resolution,
+        member=None,
+        clustering=None,
+        plain=None,
     ):
         self.proba, self.codes, self.weights = proba, codes, weights
-        self.names, self.reduction = names, reduction
+        self.names, self.reduction, self.resolution = names, reduction, resolution
         self.member, self.clustering, self.plain = member, clustering, plain
 
     def cluster(self, member):
@@ -63,6 +73,7 @@ class Problem:
             weights,
             self.names,
             self.reduction,
+            self.resolution,
             own,
             Clustering(len(member), n_clusters, effect, n_effective),
             self if n_clusters < len(member) else None,
@@ -118,8 +129,7 @@ class Problem:
         """Weights of the rows that sum to 1."""
         if self.weights is None:
             return np.full(len(self.codes), 1 / len(self.codes))
-        # None vanishes: the loss of its row may be infinite.
-        return np.maximum(self.weights / self.weights.sum(), np.finfo(np.float64).tiny)
+        return self.weights / self.weights.sum()
 
     def read_rows(self):
         """Predictions and outcomes of `sample`."""
@@ -157,7 +167,8 @@ def read_problem(
     kept = vectors.drop_absent()
     weights = None if kept.weights is None else kept.weights.astype(np.float64)
     proba = kept.proba.astype(np.float64, copy=False)
-    problem = Problem(proba, kept.target, weights, _name_columns(vectors), reduction)
+    names = _name_columns(vectors)
+    problem = Problem(proba, kept.target, weights, names, reduction, vectors.resolution)
     if clusters is None:
         return problem
     present = np.ones(vectors.n_rows, dtype=bool)

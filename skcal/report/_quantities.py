@@ -27,13 +27,14 @@ def describe_sample(problem):
     """The `SampleSummary` of a problem."""
     shares = problem.shares
     predictions, outcomes = problem.read_rows()
+    counts = np.bincount(problem.codes, shares, minlength=len(problem.names))
     size = problem.clustering
     if size is None:
         size = Clustering(len(shares), None, None, float(1 / np.sum(shares**2)))
     return SampleSummary(
         **size._asdict(),
         labels=problem.names,
-        frequency=np.bincount(problem.codes, shares, minlength=len(problem.names)),
+        frequency=counts / counts.sum(),  # 1 of a single label
         mean_probability=shares @ problem.proba,
         pos_label=problem.pos_label,
         mean_prediction=float(shares @ predictions),
@@ -44,12 +45,11 @@ def describe_sample(problem):
 def describe_scores(problem, frequency, recalibration, confidence_level):
     """`ScoreSummary` of the Brier score and of the log loss."""
     shares, constant = problem.shares, np.broadcast_to(frequency, problem.proba.shape)
-    losses = [reversed(measure_rows(proba, problem.codes)) for proba in (constant, problem.proba)]
+    losses = [reversed(measure_rows(problem, proba)) for proba in (constant, problem.proba)]
     scores = {}
     for name, of_constant, own in zip(("brier_score", "log_loss"), *losses, strict=True):
         score, rest = (getattr(recalibration, name + end) for end in ("", "_after"))
-        unknown = rest is None or np.isinf(rest)
-        miscalibration = None if unknown else score - rest
+        miscalibration = None if rest is None else score - rest
         base_rate = float(shares @ of_constant)
         advantage = bound_gain(problem, of_constant, own, confidence_level)
         scores[name] = ScoreSummary(score, miscalibration, rest, base_rate, advantage)
@@ -59,26 +59,24 @@ def describe_scores(problem, frequency, recalibration, confidence_level):
 def describe_measures(problem, *, scale, confidence_level, n_resamples, n_jobs, seed):
     """`MeasureSummary` of all measures, and SmoothECE and its mean by chance of probabilities."""
     rows = problem.clustered_keywords | {"reduction": problem.reduction, "n_jobs": n_jobs}
-    draws, summaries = rows | {"n_resamples": n_resamples, "seed": seed}, {}
-    for name, (measure, own) in SHOWN.items():
-        weights = problem.weights
+    draws, summaries = {"n_resamples": n_resamples, "seed": seed}, {}
+    for name, (measure, options) in SHOWN.items():
+        own = rows | options
         if measure == "smooth_ece":
-            own = own | {"scale": scale}
-        elif own:  # bins of equal mass read weights as counts, whose unit means nothing here
+            own["scale"] = scale
+        elif options:  # bins of equal mass read weights as counts, whose unit means nothing here
             counts = max(len(problem.codes), 2) * problem.shares
-            weights = None if problem.has_equal_weights else counts
-        rows, draws = rows | {"sample_weight": weights}, draws | {"sample_weight": weights}
+            own["sample_weight"] = None if problem.has_equal_weights else counts
         interval = confidence_interval(
             *problem.data,
             measure=measure,
             confidence_level=confidence_level,
             random_state=seed,
             **own,
-            **rows,
         )
         _, chance = compare_with_chance(*problem.data, measure, **own, **draws)
         summaries[name] = MeasureSummary(*interval, chance)
     smooth = summaries["smooth_ece"]
     if scale == "probability":
         return summaries, (smooth.estimate, smooth.null_mean)
-    return summaries, compare_with_chance(*problem.data, "smooth_ece", **draws)
+    return summaries, compare_with_chance(*problem.data, "smooth_ece", **rows, **draws)

@@ -16,7 +16,7 @@ _N_FOLDS, _FEW_FOLDS, _MANY_ROWS = 5, 2, 50_000
 
 def describe_recalibration(problem, *, confidence_level):
     """The `RecalibrationSummary` of a problem."""
-    before = measure_rows(problem.proba, problem.codes)
+    before = measure_rows(problem, problem.proba)
     shares = problem.shares
     log_loss, brier_score = (_average(shares, losses) for losses in before)
     reason = _explain_none(problem.codes, problem.member)
@@ -27,7 +27,7 @@ def describe_recalibration(problem, *, confidence_level):
     # A recalibrator counts rows by weights, whose scale means nothing here.
     weights = None if problem.has_equal_weights else shares / np.sum(shares**2)
     proba = cross_fit(recalibrator, problem.proba, problem.codes, weights, n_folds, problem.member)
-    after = measure_rows(proba, problem.codes)
+    after = measure_rows(problem, proba)
     return RecalibrationSummary(
         method=type(recalibrator).__name__,
         log_loss=log_loss,
@@ -53,9 +53,15 @@ def _explain_none(codes, member):
     return None
 
 
-def measure_rows(proba, codes):
-    """Log loss and Brier score of each row."""
-    return [find_losses(proba, codes, loss) for loss in ("log", "brier")]
+def measure_rows(problem, proba):
+    """Log loss and Brier score of each row.
+
+    As in scikit-learn, the log loss takes no probability for smaller than the resolution of floats.
+    """
+    log_losses, brier_scores = (
+        find_losses(proba, problem.codes, loss) for loss in ("log", "brier")
+    )
+    return np.minimum(log_losses, -np.log(problem.resolution)), brier_scores
 
 
 def _average(shares, losses):
@@ -64,12 +70,8 @@ def _average(shares, losses):
 
 def bound_gain(problem, before, after, confidence_level):
     """How much smaller the mean of losses of the same rows becomes, as an Interval."""
-    # Losses may be infinite both.
-    difference = np.subtract(before, after, out=np.zeros_like(before), where=before != after)
-    shares = problem.shares
+    shares, difference = problem.shares, before - after
     gain = float(shares @ difference)
-    if not np.isfinite(gain):
-        return Interval(gain, gain, gain)
     reach = float(-ndtri((1 - confidence_level) / 2))
     margin = find_margin(shares * (difference - gain), shares, problem.member, reach)
     return Interval(gain, gain - margin, gain + margin)

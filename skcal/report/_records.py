@@ -60,11 +60,10 @@ class ScoreSummary(NamedTuple):
     Attributes
     ----------
     score : float
-        Mean score of the predictions; infinite if the log loss is.
+        Mean score of the predictions.
     miscalibration : float or None
         Part of the score that recalibration takes off, of rows that the map was not fitted on; a
-        little below 0 where it does harm. None if there are too few rows to fit one, or if what is
-        left is infinite.
+        little below 0 where it does harm. None if there are too few rows to fit one.
     refinement : float or None
         ``score - miscalibration``: what is left without it. None if there are too few rows.
     base_rate : float
@@ -229,7 +228,7 @@ class ModelReport(NamedTuple):
         ``mean_outcome`` of what measures read.
     scores : dict
         A `ScoreSummary` for "brier_score" and "log_loss": ``score``, ``miscalibration``,
-        ``refinement`` (their difference; None if both are infinite) and ``base_rate`` (the score of
+        ``refinement`` (their difference) and ``base_rate`` (the score of
         the frequencies of the labels) and ``advantage`` (what the predictions gain on that).
     measures : dict
         A `MeasureSummary` by name of the measure: ``estimate``, the ends ``low`` and ``high`` of

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from skcal import __version__
@@ -350,7 +351,8 @@ def calibration_report(
         A progress bar over four parts of each model: True for a tqdm bar (tqdm must be installed),
         or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
-        Source of draws, halves and folds. All models get the same.
+        Source of draws, halves and folds. All models get the same, and what a report shows of a
+        measure is what its function says with the same integer.
 
     Returns
     -------
@@ -501,8 +503,8 @@ def calibration_report(
     half. What it takes off a score is miscalibration, what is left is refinement, see
     :func:`~skcal.metrics.calibration_decomposition` with ``estimator="cross-fitted"``: nothing of
     it is biased upwards. The interval of the gain is the normal one of paired differences. Two
-    labels need two rows each. The log loss is infinite where a label comes true that had
-    probability 0.
+    labels need two rows each. The log loss is that of scikit-learn, where a probability counts as
+    2.2e-16 at least (in float32 1.2e-7): a label that comes true with probability 0 costs 36.
 
     **Base rate.** Probabilities are informative if the true labels get more of them than after a
     random permutation of the labels. The mean and the variance over all permutations are exact;
@@ -603,8 +605,9 @@ def _check_clinical(problems):
 
 
 def _draw_seed(random_state):
-    """One seed for all models and all that is random."""
-    return int(check_rng(random_state).integers(1 << 31))
+    """One seed for all models and all that is random, that of the functions which it calls."""
+    rng = check_rng(random_state)
+    return random_state if isinstance(random_state, Integral) else int(rng.integers(1 << 31))
 
 
 def _report_model(problem, parts, *, scale, tolerance, **options):

@@ -238,8 +238,6 @@ def judge_recalibration(model):
     gain = summary.gain
     if gain is None:
         return f"What recalibration would gain is not known: {summary.reason}."
-    if np.isinf(gain.estimate):
-        return f"Worth it: {summary.method} makes the log loss finite."
     if gain.low > 0:
         is_small = gain.estimate < _SMALL_GAIN * summary.log_loss
         useless = ""

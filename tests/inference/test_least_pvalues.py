@@ -97,7 +97,7 @@ def test_reports():
     wrong, right = (calibration_report(y, V, **FEW) for y in (WRONG, RIGHT))
     assert "more than chance (p <= 0.05)" in str(wrong).replace("\n", " ")
     assert "p &lt;= 0.05" in wrong.to_html()
-    assert str(wrong).count("(p <= 0.05)") == 3  # with both tests
+    assert str(wrong).count("(p <= 0.05)") == 4  # with all tests
     assert "p <=" not in str(right)
 
 

@@ -17,7 +17,6 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import skcal
-from skcal._input._validation import check_rng
 from skcal._tools._words import show_percentages
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.inference import (
@@ -112,13 +111,11 @@ def test_two_folds_do_for_many_rows(rows, monkeypatch):
     assert score.miscalibration == pytest.approx(parts.calibration, rel=1e-9)
 
 
-def test_test_and_interval_are_those_of_the_package(rows):
-    """Under the seed that the report draws for all that is random."""
-    model = calibration_report(*rows, n_resamples=19, random_state=3).models[None]
-    seed = {"random_state": int(check_rng(3).integers(1 << 31))}
-    # It reads three of five scales: its p-values have to be smaller by 3/5.
-    assert model.test == calibration_test(*rows, n_resamples=33, **seed)
-    assert model.measures["smooth_ece"][:3] == confidence_interval(*rows, **seed)
+def test_without_a_number_as_random_state_a_seed_is_drawn(rows):
+    model = calibration_report(*rows, n_resamples=19, random_state=np.random.default_rng(3))
+    seed = int(np.random.default_rng(3).integers(1 << 31))
+    found = model.models[None].measures["smooth_ece"]
+    assert found[:3] == confidence_interval(*rows, random_state=seed)
 
 
 @pytest.mark.parametrize(
@@ -193,17 +190,54 @@ def test_positive_labels(triple, rows, report):
     assert found.models[None].sample.labels == ["b", "a"]
 
 
-def test_infinite_log_loss_is_shown(rows):
+LEAST = [0.0, 1e-300, 1e-30, 1e-10, 1e-3]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", ["column", "table", "classes"])
+def test_log_loss_is_that_of_scikit_learn(rows, dtype, form):
+    """Also where a label comes true that had next to no probability, or none."""
+    y_true, column = rows[0].copy(), rows[1].copy()
+    column[:5], y_true[:5] = LEAST, 1
+    if form == "classes":
+        y_proba = np.stack([column / 2, column / 2, 1 - column], axis=1)
+        y_true = np.where(y_true == 1, np.arange(400) % 2, 2)
+    else:
+        y_proba = column if form == "column" else np.stack([1 - column, column], axis=1)
+    y_proba = y_proba.astype(dtype)
+    model = calibration_report(y_true, y_proba, **FEW).models[None]
+    expected = log_loss(y_true, y_proba)
+    assert model.recalibration.log_loss == pytest.approx(expected, rel=1e-6)
+    found = model.scores["log_loss"]
+    assert found.score == model.recalibration.log_loss
+    assert found.score - found.refinement == pytest.approx(model.recalibration.gain.estimate)
+    assert 0 < found.miscalibration < np.inf
+
+
+def test_log_loss_of_a_single_label_that_is_certain():
+    found = calibration_report([1] * 30, np.linspace(0.5, 1, 30), **FEW).models[None]
+    assert found.scores["log_loss"].base_rate == found.scores["brier_score"].base_rate == 0
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(400) % 3])
+def test_measures_and_tests_are_those_of_their_functions(rows, weights):
+    """With the same integer as random state, also for two columns and labels that are text."""
     y_true, y_proba = rows
-    y_proba = np.where(np.arange(400) == np.argmax(y_true), 0, y_proba)
-    report = calibration_report(y_true, y_proba, **FEW)
-    model = report.models[None]
-    assert model.scores["log_loss"].score == model.recalibration.gain.estimate == np.inf
-    assert np.isfinite(model.scores["log_loss"].refinement)
-    assert np.isfinite(model.recalibration.log_loss_after)
-    assert "infinite" in str(report)
-    assert "makes the log loss finite" in str(report)
-    assert pass_through_json(report)["scores"]["log_loss"]["score"] == "Infinity"
+    report = calibration_report(y_true, y_proba, sample_weight=weights, **FEW).models[None]
+    seed, data = FEW["random_state"], {"sample_weight": weights}
+    names, table = np.where(y_true == 1, "b", "a"), np.stack([1 - y_proba, y_proba], axis=1)
+    for name, found in report.measures.items():
+        options = data | {"measure": name, "random_state": seed}
+        if name.endswith("equal_mass"):
+            options |= {"measure": "expected_calibration_error", "strategy": "quantile"}
+            if weights is not None:  # as many as rows, whatever their unit
+                options["sample_weight"] = weights / weights[weights > 0].mean()
+        expected = confidence_interval(names, table, **options)
+        np.testing.assert_allclose((found.estimate, found.low, found.high), expected, rtol=1e-12)
+    # It reads three of five scales: its p-values have to be smaller by 3/5.
+    draws = {"n_resamples": int(np.ceil((FEW["n_resamples"] + 1) * 5 / 3)) - 1}
+    draws["random_state"] = seed
+    assert report.test == calibration_test(names, table, **draws, **data)
 
 
 def test_too_few_rows_for_recalibration():
@@ -475,7 +509,7 @@ def test_models_are_compared_on_their_rows(rows):
     sharp = np.clip(1.5 * y_proba - 0.25, 0, 1)
     models = {"sharp": sharp, "shrunk": 0.25 + 0.5 * y_proba, "again": 0.25 + 0.5 * y_proba}
     report = calibration_report(y_true, models, **FEW)
-    expected = compare_calibration(y_true, models, random_state=check_rng(0).integers(1 << 31))
+    expected = compare_calibration(y_true, models, random_state=0)
     np.testing.assert_array_equal(report.comparison.low, expected.low)
     for text in (" ".join(str(report).split()), read_page(report._repr_html_())[0]):
         assert re.search("(shrunk|again) is better calibrated than sharp: its smooth ECE is", text)

@@ -422,12 +422,12 @@ def draw_shifted(rng, n_samples, size=0.02):
 
 def test_small_errors_are_nearly_calibrated():
     rng = np.random.default_rng(0)
-    y_proba, truth = draw_shifted(rng, 6000)
+    y_proba, truth = draw_shifted(rng, 12_000)
     model = report_one(draw_labels(truth, rng), y_proba)
     assert model.verdict == "nearly calibrated"
     assert model.pvalue <= 0.05
     assert 0.02 < model.error_bound < model.tolerated == 0.05
-    assert model.sentence.startswith("Nearly calibrated: an error is detectable (p = 0.05), but ")
+    assert model.sentence.startswith("Nearly calibrated: an error is detectable (p <= 0.025), but ")
     assert (
         f"off by at most {show_bound(model.error_bound)} on average, smoothed over"
         in model.sentence
