@@ -36,8 +36,9 @@ _WIDE = 0.1
 
 
 class _Parts:
-    def find_unit(self, pulls):
-        """What a single row adds to a mean, squared and summed over all."""
+    @property
+    def largest_unit(self):
+        """What `unit` is at most, however rows depend on each other."""
         return self.unit
 
     def halve(self, n_pairs, rng):
@@ -49,39 +50,35 @@ class _Parts:
 class RowParts(_Parts):
     """Random parts of rows, or of groups of rows.
 
-    `kind` has the number of the kind of each row; by default each is a kind of its own.
+    `kind` has the number of the kind of each row; by default each is a kind of its own. `effect` is
+    the design effect of groups where it is known; without it rows of a group may be all alike.
     """
 
-    def __init__(self, units, weights, kind=None):
+    def __init__(self, units, weights, kind=None, effect=None):
         self._units, self._weights, self._kind = units, weights, kind
+        self._effect = effect
         self.n_units = units.n_units
         self._mass = None if kind is None else np.bincount(kind, weights)
 
     @property
     def unit(self):
-        """Sum of the squares of the weights of what is drawn, which sum to 1."""
+        """Sum of the squares of the weights of rows, which sum to 1, times the design effect."""
+        if self._effect is None:
+            return self.largest_unit
+        weights = self._weights / self._weights.sum(dtype=np.float64)
+        return min(max(self._effect, 1.0) * float((weights**2).sum()), self.largest_unit)
+
+    @property
+    def largest_unit(self):
+        """The same of what is drawn, as if its rows were all alike."""
         weights = self._units.sum_rows(self._weights / self._weights.sum(dtype=np.float64))
         return float((weights**2).sum())
 
-    def find_unit(self, pulls):
-        """The same for weighted residuals: of clusters, that of rows times their design effect.
-
-        Rows of a cluster need not all turn together.
-        """
-        rows, shares = self._spread(pulls), self._weights / self._weights.sum(dtype=np.float64)
-        alone, together = rows @ rows, self._units.sum_rows(rows)
-        if self._units.member is None or alone == 0:
-            return self.unit
-        effect = max(float(together @ together / alone), 1.0)
-        return min(self.unit, effect * float(shares @ shares))
-
     def sum_units(self, pulls):
         """Sums over what is drawn, whose squares add up to the variance of the whole sum."""
-        return self._units.sum_rows(self._spread(pulls))
-
-    def _spread(self, pulls):
-        """Those of kinds by row."""
-        return pulls if self._kind is None else (pulls / self._mass)[self._kind] * self._weights
+        if self._kind is not None:
+            pulls = (pulls / self._mass)[self._kind] * self._weights
+        return self._units.sum_rows(pulls)
 
     def split(self, n_parts, rng):
         """Yield the share that each of some random parts has of each kind."""
@@ -179,16 +176,6 @@ class Residuals:
         found.statistic = bind_measure("measure", name, {}, reduction="auto")
         return found
 
-    @cached_property
-    def unit(self):
-        """What a single row adds to a mean, with the largest design effect of all problems."""
-        units = [self.parts.unit] if any(one.residual.ndim > 1 for one in self.problems) else []
-        for problem in self.problems if not units else ():
-            pulls = np.zeros(len(self.weights))
-            np.add.at(pulls, problem.number, self.weights[problem.number] * problem.residual)
-            units.append(self.parts.find_unit(pulls))
-        return max(units)
-
     @property
     def mean_size(self):
         """Mean size of the residuals, of vectors half the sum over classes."""
@@ -213,7 +200,7 @@ class Residuals:
             if not self.is_soft:
                 squares = np.maximum(squares, calibrated)
             variances.append(np.average(squares, weights=self.weights[problem.number]))
-        unit, scale = self.unit, self._find_scale()
+        unit, scale = self.parts.unit, self._find_scale()
         return scale * unit * float(self._mass @ variances), unit * np.sqrt(scale)
 
     def find_reach_of_zero(self, factor):
@@ -460,9 +447,9 @@ def _find_unit(residuals, value):
     """What a row that is drawn adds to the value of a norm, at most, about."""
     size = residuals.mean_size
     if size == 0:
-        return 0.0 if residuals.is_soft else residuals.unit
+        return 0.0 if residuals.is_soft else residuals.parts.unit
     part = 2 * value / size
-    return residuals.unit * (part if residuals.statistic.row is None else min(part, 1.0))
+    return residuals.parts.unit * (part if residuals.statistic.row is None else min(part, 1.0))
 
 
 def _find_bandwidths(residuals, transform, estimate, batches, halves, factor):
@@ -474,7 +461,9 @@ def _find_bandwidths(residuals, transform, estimate, batches, halves, factor):
         places = transform(places)
         wide = _WIDE * np.ptp(places)
         # No end is above the mean size of the residuals and its own reach.
-        widest = residuals.mean_size + find_reach(np.sqrt(residuals.parts.unit), unit, factor)
+        widest = residuals.mean_size + find_reach(
+            np.sqrt(residuals.parts.largest_unit), unit, factor
+        )
         margin = _REACH * max(min(widest, 1.0), wide)
         start, end = places.min() - margin, places.max() + margin
         places, width = (places - start) / (end - start), end - start

@@ -76,13 +76,19 @@ class RowSource:
         """
         if not self._is_clustered:
             return True
-        traits, rows, member = self.statistic.traits, self._rows, self._units.member
+        traits = self.statistic.traits
         is_norm = traits.is_norm and not traits.is_square and not traits.fixed_point
         if not self._is_binary or not (is_omnibus or is_norm or traits.measure_sums):
             return False
+        return self._find_effect() is not None
+
+    def _find_effect(self):
+        """Design effect of clusters where their sums of residuals are nearly normal, else None."""
+        rows, member = self._rows, self._units.member
         weights = np.ones(rows.n_rows) if rows.weights is None else self._weights
         effect = find_design_effect(weights * (rows.target - rows.proba), member)
-        return has_known_law(rows.proba, weights / weights.max(), effect, member)
+        is_known = has_known_law(rows.proba, weights / weights.max(), effect, member)
+        return effect if is_known else None
 
     @property
     def is_soft(self):
@@ -119,7 +125,9 @@ class RowSource:
         if self._is_binary and self._is_large and not rows.is_soft:
             rows, kind = self._merge_by_outcome(weights)
         if kind is None or units.member is not None:
-            parts = RowParts(units, weights, kind)
+            has_law = self._is_clustered and self._is_binary and not self.is_soft
+            effect = self._find_effect() if has_law else None
+            parts = RowParts(units, weights, kind, effect)
         elif (weights == weights[0]).all():
             parts = CountParts(np.bincount(kind))
         else:

@@ -202,10 +202,11 @@ def confidence_interval(
     single draws, :math:`(\sum w)^2 / \sum w^2` being the effective number of rows, but not all
     of their distribution.
 
-    **Clusters.** The interval relies on the number of clusters, not of rows. u is what a single row
-    adds, times the design effect of the residuals (D in :func:`calibration_test`), but no more than
-    what a cluster adds: few clusters turn as a whole. With few of them the
-    bootstrap (below 20 or so) is too narrow; "cross-fit" takes Student's t. A single row says
+    **Clusters.** The interval relies on the number of clusters, not of rows. With few of them the
+    bootstrap (below 20 or so) is too narrow; "cross-fit" takes Student's t. Where sums of residuals
+    over clusters are nearly normal, in the sense of :func:`calibration_test`, u is that of a row
+    times the design effect of the mean residual, and at most that of a cluster whose rows are all
+    alike; else it is this, for what clusters of rare events may add is not known. A single row says
     nothing about the variation: its cross-fitted interval is [0, 1], or all numbers for signed
     measures and those of whole vectors.
 

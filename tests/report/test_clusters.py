@@ -17,12 +17,13 @@ def rng():
     return np.random.default_rng(11)
 
 
-def draw_answers(rng, n_clusters, size=8):
+def draw_answers(rng, n_clusters, size=8, correlation=0.5):
     """Calibrated answers to questions: outcomes of one question depend on each other."""
     question = np.repeat(np.arange(n_clusters), size)
     y_proba = rng.random(len(question))
     shared, own = rng.normal(size=n_clusters)[question], rng.normal(size=len(question))
-    return (norm.cdf(np.sqrt(0.5) * (shared + own)) < y_proba).astype(int), y_proba, question
+    scores = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    return (norm.cdf(scores) < y_proba).astype(int), y_proba, question
 
 
 def test_clusters_of_one_row_are_rows(rng):
@@ -142,6 +143,31 @@ def test_bad_clusters(rng, wrong):
     y_true, y_proba, _ = draw_answers(rng, 10)
     with pytest.raises(ValueError, match="clusters must hold"):
         calibration_report(y_true, y_proba, clusters=wrong, **FEW)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_the_test_finds_in_few_clusters_intervals_find(seed):
+    """Clusters of 20 rows, predicted .1 too high; all alike, each would count as one."""
+    rng = np.random.default_rng(seed)
+    y_true, y_proba, question = draw_answers(rng, 30, size=20, correlation=0.05)
+    y_proba = 0.1 + 0.9 * y_proba
+    y_true &= rng.random(600) < 1 - 0.1 / y_proba
+    model = calibration_report(y_true, y_proba, clusters=question, **FEW).models[None]
+    assert model.pvalue <= 0.05
+    assert min(measure.low for measure in model.measures.values()) > 0
+
+
+def test_intervals_of_calibrated_clusters_begin_at_zero():
+    """All but one in twenty or fewer; 16 of 60 would come with a probability of 2e-7."""
+    found = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y_true, y_proba, question = draw_answers(rng, 30, size=10, correlation=0.1)
+        error = confidence_interval(
+            y_true, y_proba, clusters=question, random_state=seed, n_resamples=10
+        )
+        found += error.low > 0
+    assert found < 16
 
 
 @pytest.mark.slow
