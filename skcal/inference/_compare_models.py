@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
@@ -10,12 +11,20 @@ import numpy as np
 import pandas as pd
 
 from skcal._input._clusters import read_clusters, unite_copies
+from skcal._input._reduction import REDUCTIONS
 from skcal._numerics.inference._differences import (
     correlate,
     find_pvalue_of_interval,
     subtract_estimates,
 )
+from skcal._numerics.inference._effective_rows import find_shares
 from skcal._numerics.inference._monte_carlo import adjust_by_holm
+from skcal._numerics.inference._sigmoid_gains import (
+    compare_gains,
+    cross_fit_gains,
+    find_log_odds,
+    find_sigmoid_pvalue,
+)
 from skcal._numerics.inference._verdict import subtract_in_squares
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._resamples import Units
@@ -24,12 +33,13 @@ from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
 from skcal._tools._words import show_interval, show_label, show_pvalue
 from skcal.inference._confidence_interval import METHODS, check_form, find_interval
+from skcal.inference._draws import Draws
 from skcal.inference._interval_result import Interval
 
 # Parts of the rows that are left out in turn, to see how values vary together.
 _N_PARTS = 100
-# Draws of outcomes that show what chance adds to an error.
-_N_DRAWS = 100
+# Folds of the sigmoids.
+_N_FOLDS = 5
 # What copies of a row share.
 _COLUMNS = "proba", "target"
 
@@ -46,12 +56,15 @@ class CalibrationComparison(NamedTuple):
         Name of the measure.
     names : list
         Names of the models.
-    intervals : list of Interval Error of each model.
+    intervals : list of Interval
+        Error of each model.
+    errors : ndarray of shape (n_models,)
+        The estimates without what chance adds to each, as far as that is known.
     pairs : list of tuple
         Names of the models of each pair, the first minus the second.
     difference : ndarray of shape (n_pairs,)
-        Error of the first model minus that of the second, each without what chance adds: above 0
-        where the second is better calibrated.
+        Error of the first model minus that of the second, of `errors`: above 0 where the second is
+        better calibrated.
     low, high : ndarray of shape (n_pairs,)
         Ends of the (unadjusted) confidence interval of each difference.
     pvalues : ndarray of shape (n_pairs,)
@@ -65,6 +78,7 @@ class CalibrationComparison(NamedTuple):
     measure: str
     names: list[Any]
     intervals: list[Interval]
+    errors: np.ndarray
     pairs: list[tuple[Any, Any]]
     difference: np.ndarray
     low: np.ndarray
@@ -84,7 +98,7 @@ class CalibrationComparison(NamedTuple):
 
     @property
     def pvalue(self) -> float:
-        """The p-value of the hypothesis that all models have the same error."""
+        """The p-value of the hypothesis that all models are equally calibrated."""
         return float(self.adjusted_pvalues.min())
 
     def to_frame(self) -> pd.DataFrame:
@@ -122,6 +136,7 @@ def compare_calibration(
     reduction: ClassReduction | Literal["multilabel"] = "auto",
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
+    n_resamples: int = 499,
     random_state: RandomState = None,
     **options: Any,
 ) -> CalibrationComparison:
@@ -129,7 +144,8 @@ def compare_calibration(
 
     Errors of two models on the same rows vary together, so that their difference is known better
     than either of them. The intervals and p-values allow for that, and for models that are
-    calibrated, or nearly so, whose errors are above 0 by chance.
+    calibrated, or nearly so, whose errors are above 0 by chance. What recalibration takes off the
+    log loss of either, row by row, tells small differences.
 
     Parameters
     ----------
@@ -160,8 +176,10 @@ def compare_calibration(
         depend on each other in any way, see :ref:`clusters`. None means independent rows.
     confidence_level : float, default=0.95
         Level of each interval, in (0, 1).
+    n_resamples : int, default=499
+        Number of draws of labels, at most 2^24, whose mean error is what chance adds.
     random_state : int, RandomState, Generator or None, default=None
-        Source of the halves of the rows.
+        Source of the halves and folds of the rows, and of what chance adds.
     **options : dict
         Keyword arguments of the measure, such as ``n_bins=20``.
 
@@ -169,7 +187,7 @@ def compare_calibration(
     -------
     CalibrationComparison
         Differences of all pairs of models, with intervals and p-values; ``to_frame()`` makes a
-        table of it, ``pvalue`` is that of the hypothesis that all errors are equal.
+        table of it, ``pvalue`` is that of the hypothesis that all are equally calibrated.
 
     Raises
     ------
@@ -188,10 +206,10 @@ def compare_calibration(
     -----
     Let :math:`[l_a, u_a]` and :math:`[l_b, u_b]` be the intervals of :func:`confidence_interval` of
     two models, which hold near calibration and far from it. An estimate is above 0 for a calibrated
-    model, too: :math:`\hat a` and :math:`\hat b` are the estimates without what chance adds, the
-    root of the difference of the squares of the estimate and of its mean over 100 draws of outcomes
-    from the predictions. With the correlation :math:`\rho` of the estimates over samples, the
-    interval of the difference has the ends [1]_
+    model, too: :math:`\hat a` and :math:`\hat b`, the ``errors``, are the estimates without what
+    chance adds, the root of the difference of the squares of the estimate and of the ``null_mean``
+    of :func:`calibration_test` with the same `n_resamples` and `random_state`. With the correlation
+    :math:`\rho` of the estimates over samples, the interval of the difference has the ends [1]_
 
     .. math::
 
@@ -201,10 +219,24 @@ def compare_calibration(
             + (\hat b - l_b)^2}.
 
     The correlation is that of the values without each of 100 random parts of the rows, or of the
-    clusters. Where what chance adds is not known (few clusters, or rare events in them) the ends
-    are :math:`l_a - u_b` and :math:`u_a - l_b`. The p-value is that of a normal difference whose
-    interval has the end next to 0 [2]_: it is below 1 minus `confidence_level` where the interval
-    does not hold 0, and only there. Adjusted p-values are those of Holm's method over all pairs.
+    clusters. Where what chance adds is not known (few clusters, or rare events in them) the errors
+    are the estimates, and the ends :math:`l_a - u_b` and :math:`u_a - l_b`.
+
+    **The p-value** of a pair is twice the smaller one of two tests:
+
+    - of the measure: the p-value of a normal difference whose interval has the end next to 0 [2]_;
+    - of the log loss, which sees small errors of confidence or of the mean on fewer rows. The gain
+      of a row is its log loss minus that after Platt scaling on the other four of five random
+      folds, which keep clusters together. Student's t test compares the gains of two models, row by
+      row or cluster by cluster. So that no calibrated model is called worse, the p-value is at
+      least that of the likelihood-ratio test of calibration of the model that gains more (as in
+      :func:`cox_recalibration`, with finite log odds for 0 and 1); and it is 1 unless this model
+      has the larger one of the errors, too.
+
+    A measure of several columns has Platt scaling for each, the sum of their gains, and the
+    smallest of their p-values times their number. A function of yours has the first test alone, at
+    the full level. The interval is of the measure alone: it may hold 0 where the log loss tells the
+    models apart. Adjusted p-values are those of Holm's method over all pairs.
 
     A smaller error does not make a better model: a constant base rate has none. Compare proper
     scores as well, see :ref:`the-trap-of-calibration`.
@@ -231,7 +263,7 @@ def compare_calibration(
     >>> bool(found.low[0] > 0.05), found.pvalue < 0.001
     (True, True)
     """
-    models = _name_models(y_proba, other)
+    named = _name_models(y_proba, other)
     statistic = bind_for_rows(
         "measure", measure, options, reduction, sample_weight, compare_calibration
     )
@@ -239,39 +271,48 @@ def compare_calibration(
         statistic, "auto", METHODS, confidence_level, None, random_state, None, None
     )
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-    problems = [bind_rows(statistic, y_true, proba, **data) for proba in models.values()]
+    problems = [bind_rows(statistic, y_true, proba, **data) for proba in named.values()]
     kept, units = _find_units([rows for _, rows, _ in problems], clusters)
+    # What chance adds is the same as in `calibration_test`.
+    chance = Draws(n_resamples, deepcopy(draws.rng), None)
     seed = int(draws.rng.integers(1 << 32))
-    intervals, freed, parts = [], [], []
+    models = []
     for (bound, _, is_binary), rows in zip(problems, kept, strict=True):
         source = RowSource(bound, rows, is_binary, units)
         same = [np.random.default_rng(seed) for _ in range(3)]  # as for all other models
         interval = find_interval(source, draws.restart(draws.n_resamples, same[0]), method, level)
-        intervals.append(interval)
-        freed.append(_take_chance_off(source, interval.low, same[1]))
-        parts.append(source.leave_parts_out(_N_PARTS, same[2]))
-    names, pairs = list(models), list(combinations(range(len(models)), 2))
-    correlations = correlate(np.array(parts))
-    differences = [
-        _subtract((intervals[i], freed[i]), (intervals[j], freed[j]), correlations[i, j])
-        for i, j in pairs
-    ]
-    difference, low, high = np.array(differences).T
+        error = _take_chance_off(source, deepcopy(chance))
+        parts = source.leave_parts_out(_N_PARTS, same[1])
+        models.append(_Model(interval, error, parts, *_find_gains(bound, rows, units, same[2])))
+    names, pairs = list(named), list(combinations(range(len(models)), 2))
+    errors = _list_errors(models)
+    differences = _subtract_pairs(models, errors, pairs)
+    shares = _weigh(kept[0])
     pvalues = np.array(
-        [find_pvalue_of_interval(*ends, level) for ends in zip(difference, low, high, strict=True)]
+        [
+            _test_pair(models[i], models[j], ends, level, shares, units.member)
+            for (i, j), ends in zip(pairs, differences, strict=True)
+        ]
     )
     return CalibrationComparison(
         statistic.name,
         names,
-        intervals,
+        [model.interval for model in models],
+        errors,
         [(names[i], names[j]) for i, j in pairs],
-        difference,
-        low,
-        high,
+        *np.array(differences).T,
         pvalues,
         adjust_by_holm(pvalues),
         level,
     )
+
+
+class _Model(NamedTuple):
+    interval: Interval
+    error: float | None  # without what chance adds, where that is known
+    parts: np.ndarray  # values without parts of the rows
+    gains: np.ndarray | None  # of each row by sigmoids of the others; None of a user's function
+    pvalue: float | None  # of no gain
 
 
 def _name_models(y_proba, other):
@@ -301,22 +342,80 @@ def _find_units(problems, clusters):
     return kept, Units(kept[0].n_rows, member)
 
 
-def _take_chance_off(source, low, rng):
-    """The estimate without what chance adds, no less than its lower end; None where unknown."""
+def _take_chance_off(source, draws):
+    """The estimate without what chance adds; None where that is unknown."""
     row, traits, value = source.statistic.row, source.statistic.traits, source.estimate
     if row is None or row.is_signed or source.is_soft:
         return value
     if not source.has_known_law():
         return None
-    chance = float(source.make_null().draw(rng, _N_DRAWS).mean())
-    freed = value - chance if traits.is_square else subtract_in_squares(value, chance)
-    return max(freed, low)
+    chance = float(draws.run(source.make_null().draw).mean())
+    return value - chance if traits.is_square else subtract_in_squares(value, chance)
 
 
-def _subtract(first, second, correlation):
-    """Difference of two intervals, each with its estimate without what chance adds."""
-    (one, freed), (other, other_freed) = first, second
-    if freed is None or other_freed is None:  # how errors vary together is not known either
-        return one.estimate - other.estimate, one.low - other.high, one.high - other.low
-    one, other = one._replace(estimate=freed), other._replace(estimate=other_freed)
-    return subtract_estimates(one, other, correlation)
+def _find_gains(statistic, rows, units, rng):
+    """What sigmoids of other rows take off the log loss of each row, and whether one gains."""
+    if statistic.row is None:
+        return None, None
+    predictions, outcomes = _list_columns(statistic, rows)
+    log_odds, weights = find_log_odds(predictions), _weigh(rows)
+    folds = units.split(min(_N_FOLDS, units.n_units), rng) if units.n_units > 1 else ()
+    gains = cross_fit_gains(log_odds, outcomes, weights, folds)
+    return gains, find_sigmoid_pvalue(log_odds, outcomes, weights, units.member)
+
+
+def _list_columns(statistic, rows):
+    """Predictions and outcomes of what the measure reads, a column for each label."""
+    if statistic.find_reduction() == "top-label":
+        (sample,) = REDUCTIONS["confidence"](rows)
+        rows = rows._replace(proba=sample.predictions, target=sample.outcomes)
+    if rows.proba.ndim == 1:
+        columns = rows.proba[:, None], rows.target[:, None]
+    else:
+        rows = rows.to_vectors()
+        first = int(rows.proba.shape[1] == 2 and not rows.is_multilabel)  # the other tells the same
+        columns = rows.proba[:, first:], rows.one_hot(slice(None))[:, first:]
+    return tuple(column.astype(np.float64) for column in columns)
+
+
+def _weigh(rows):
+    return np.ones(rows.n_rows) if rows.weights is None else find_shares(rows.weights)
+
+
+def _list_errors(models):
+    """Errors without what chance adds, if that is known of all models."""
+    if any(model.error is None for model in models):
+        return np.array([model.interval.estimate for model in models])
+    return np.array([model.error for model in models])
+
+
+def _subtract_pairs(models, errors, pairs):
+    """The difference of each pair of models, with its ends."""
+    intervals = [model.interval for model in models]
+    if any(model.error is None for model in models):  # nor is known how errors vary together
+        return [
+            (
+                errors[i] - errors[j],
+                intervals[i].low - intervals[j].high,
+                intervals[i].high - intervals[j].low,
+            )
+            for i, j in pairs
+        ]
+    freed = [
+        (error, min(interval.low, error), interval.high)
+        for error, interval in zip(errors, intervals, strict=True)
+    ]
+    correlations = correlate(np.array([model.parts for model in models]))
+    return [subtract_estimates(freed[i], freed[j], correlations[i, j]) for i, j in pairs]
+
+
+def _test_pair(first, second, ends, level, weights, member):
+    """p-value of the measure and of gains, each at half the level."""
+    pvalue = find_pvalue_of_interval(*ends, level)
+    if first.gains is None:
+        return pvalue
+    more, of_gains = compare_gains(first.gains, second.gains, weights, member)
+    worse = first if more > 0 else second
+    # The worse model must have an error of its own, and the larger one.
+    of_gains = max(of_gains, worse.pvalue) if more * ends[0] > 0 else 1.0
+    return min(1.0, 2 * min(pvalue, of_gains))

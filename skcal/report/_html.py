@@ -61,7 +61,7 @@ def _write_parts(report):
     """All but the title."""
     parts = []
     if len(report.models) > 1:
-        table = _write_table(*list_overview(report.models), n_left=2)
+        table = _write_table(*list_overview(report), n_left=2)
         parts.append(f'<div style="overflow-x:auto">{table}</div>')
         parts.append(f"<p>{escape(write_comparison(report.comparison))}</p>")
     parts += [

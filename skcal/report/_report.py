@@ -470,7 +470,8 @@ def calibration_report(
     non-central chi-squared law with :math:`(\sum s)^2 / \sum s^2` degrees of freedom.
 
     **Several models** are compared by :func:`~skcal.inference.compare_calibration`: the report
-    names pairs whose adjusted p-values are at most 1 - `confidence_level`.
+    names pairs whose adjusted p-values are at most 1 - `confidence_level`. The errors of its table,
+    and their differences, are SmoothECE without chance on the scale of probabilities.
 
     **Intervals** of measures are those of :func:`~skcal.inference.confidence_interval`, which hold
     near calibration and far from it.
@@ -586,7 +587,7 @@ def calibration_report(
         models[name] = model
     comparison = None
     if len(models) > 1:
-        rules = {name: rules[name] for name in ("reduction", "confidence_level", "random_state")}
+        del rules["n_jobs"]
         comparison = compare_calibration(y_true, y_proba, **data, **rules)
     level, now = options["confidence_level"], datetime.now().astimezone()
     return CalibrationReport(models, level, options["tolerance"], comparison, now, __version__)

@@ -335,8 +335,9 @@ def _tell_pair(comparison, k):
         worse, better, gap, ends = better, worse, -gap, (-ends[1], -ends[0])
     low, high = map(show_error, ends)
     return (
-        f"{better} is better calibrated than {worse}: its {SMOOTH} is lower by {show_error(gap)} "
-        f"({low} to {high}; {show_pvalue(comparison.adjusted_pvalues[k])})."
+        f"{better} is better calibrated than {worse} "
+        f"({show_pvalue(comparison.adjusted_pvalues[k])}): its error, {SMOOTH} without chance, is "
+        f"lower by {show_error(gap)} ({low} to {high})."
     )
 
 

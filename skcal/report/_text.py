@@ -22,7 +22,7 @@ def write_report(report):
     """The whole report as text."""
     blocks = ["Calibration report\n" + "=" * 18]
     if len(report.models) > 1:
-        blocks.append(_write_overview(report.models))
+        blocks.append(_write_overview(report))
         blocks.append(_wrap(write_comparison(report.comparison), 0))
     for name, model in report.models.items():
         blocks.append(_write_heading(name, model))
@@ -33,25 +33,27 @@ def write_report(report):
     return "\n\n".join([*blocks, _wrap(LEGEND, 0)])
 
 
-def list_overview(models):
+def list_overview(report):
     """Cells of the table that compares models, with its head."""
-    head = ("", "verdict", "log loss", "Brier", "smooth ECE", "test")
+    head = ("", "verdict", "log loss", "Brier", "error", "test")
     rows = [
         (
             name,
             model.verdict,
             show_number(model.scores["log_loss"].score),
             show_number(model.scores["brier_score"].score),
-            show_number(model.measures["smooth_ece"].estimate),
+            show_number(error),
             show_pvalue(model.pvalue),
         )
-        for name, model in models.items()
+        for (name, model), error in zip(
+            report.models.items(), report.comparison.errors.tolist(), strict=True
+        )
     ]
     return head, rows
 
 
-def _write_overview(models):
-    head, rows = list_overview(models)
+def _write_overview(report):
+    head, rows = list_overview(report)
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     room = _WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1)
     rows = [(cut_text(row[0], room), *row[1:]) for row in rows]

@@ -93,7 +93,7 @@ RANDOM = {
     calibration_test_from_summary: partial(calibration_test_from_summary, FIRST, **FEW),
     compare_summaries: partial(compare_summaries, FIRST, SECOND, **FEW),
     inference.compare_calibration: lambda **options: inference.compare_calibration(
-        Y, V, V**2, measure=ECE, **options
+        Y, V, V**2, measure=ECE, **FEW | options
     )[2],
     inference.distribution_calibration_test: partial(
         inference.distribution_calibration_test, V, (V, V + 1), **FEW

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 from scipy.stats import binom, norm
 from sklearn.metrics import brier_score_loss
 
-from skcal.inference import compare_calibration
+from skcal._numerics.inference._differences import find_pvalue_of_interval
+from skcal.inference import calibration_test, compare_calibration
 from skcal.metrics import MEASURES
 
 
@@ -27,9 +28,9 @@ def test_pairs_of_models(rng):
     assert (found.difference <= found.high).all()
     assert (found.adjusted_pvalues >= found.pvalues).all()
     assert found.pvalue == found.adjusted_pvalues.min()
-    assert ((found.pvalues <= 0.05) == ((found.low > 0) | (found.high < 0))).all()
-    sure = compare_calibration(y, models, confidence_level=np.nextafter(1, 0), random_state=0)
-    assert ((sure.pvalues <= 1e-16) == ((sure.low > 0) | (sure.high < 0))).all()
+    np.testing.assert_array_equal(
+        found.difference, np.subtract.outer(found.errors, found.errors)[np.triu_indices(3, 1)]
+    )
     assert (found.measure, found.confidence_level) == ("smooth_ece", 0.95)
     table = found.to_frame()
     assert table.shape == (3, 7)
@@ -56,7 +57,8 @@ def test_a_pair_is_the_reverse_of_its_reverse(rng):
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_model_differs_from_itself_by_nothing(name, rng):
     y, z = draw(rng, 60)
-    found = compare_calibration(y, expit(z), expit(z), measure=name, random_state=0)
+    options = {"measure": name, "n_resamples": 20, "random_state": 0}
+    found = compare_calibration(y, expit(z), expit(z), **options)
     assert (found.difference[0], found.pvalue) == (0, 1)
     assert found.low[0] <= 0 <= found.high[0]
 
@@ -77,30 +79,100 @@ def test_a_function_of_the_user(rng):
     scores = [brier_score_loss(y, proba) for proba in models]
     assert found.measure == "brier_score_loss"
     assert found.difference[0] == pytest.approx(scores[0] - scores[1])
+    np.testing.assert_allclose(found.errors, scores)
     assert found.high[0] < 0
+    # Nothing but the interval tells its p-value.
+    ends = found.difference[0], found.low[0], found.high[0]
+    assert found.pvalues[0] == find_pvalue_of_interval(*ends, 0.95)
+
+
+def exaggerate(chances, size):
+    return np.clip(chances + size * (2 * chances - 1), 0.001, 0.999)
+
+
+@pytest.mark.parametrize("name", ["smooth_ece", "cumulative_calibration_error"])
+def test_small_errors_are_told_from_none(name):
+    """The interval of the measure holds 0 still; the log loss is surer of over-confidence."""
+    rng = np.random.default_rng(1)
+    chances = rng.uniform(0.001, 0.999, 4000)
+    y = np.where(rng.random(4000) < chances, "yes", "no")
+    models = {"true": chances, "bold": exaggerate(chances, 0.06)}
+    found = compare_calibration(y, models, measure=name, pos_label="yes", random_state=0)
+    assert found.low[0] < found.difference[0] < 0 < found.high[0]
+    assert found.pvalue < 0.01
+
+
+def test_none_is_worse_without_an_error_of_its_own():
+    """Gains differ by chance most often where one of two calibrated models is constant."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        chances = rng.random(500)
+        y, rate = (rng.random(500) < chances).astype(int), np.full(500, 0.5)
+        options = {"measure": "expected_calibration_error", "random_state": seed}
+        assert compare_calibration(y, chances, rate, **options).pvalue > 0.01
+
+
+def test_the_worse_model_has_the_larger_error():
+    """Sigmoids do not see a wave, and gain on log odds that are a little too large."""
+    rng = np.random.default_rng(0)
+    chances = rng.uniform(0.001, 0.999, 2000)
+    y = (rng.random(2000) < chances).astype(int)
+    wave = np.clip(chances + 0.2 * np.sin(12 * chances), 0.001, 0.999)
+    found = compare_calibration(y, wave, expit(1.1 * logit(chances)), random_state=0)
+    ends = found.difference[0], found.low[0], found.high[0]
+    assert ends[0] > 0
+    assert found.pvalues[0] == min(1, 2 * find_pvalue_of_interval(*ends, 0.95))
+
+
+def test_errors_are_without_the_chance_of_the_test(rng):
+    y, z = draw(rng, 300)
+    models, options = (expit(2 * z), expit(z / 2)), {"n_resamples": 200, "random_state": 3}
+    found = compare_calibration(y, *models, **options)
+    for error, proba in zip(found.errors, models, strict=True):
+        test = calibration_test(y, proba, statistic="smooth_ece", **options)
+        assert error == pytest.approx(np.sqrt(test.estimate**2 - test.null_mean**2))
+
+
+def test_votes_of_a_forest(rng):
+    """Predictions of 0 and 1 have a log loss, too."""
+    chances = expit(3 * rng.normal(size=400))
+    y = (rng.random(400) < chances).astype(int)
+    votes = rng.binomial(10, chances) / 10
+    found = compare_calibration(y, np.round(votes), votes, random_state=0)
+    assert found.difference[0] > 0
+    assert found.pvalue < 0.01
+
+
+def test_rows_of_a_cluster_are_not_rows_of_their_own(rng):
+    chances = np.repeat(rng.uniform(0.1, 0.9, 60), 20)
+    y = (np.repeat(rng.random(60), 20) < chances).astype(int)
+    models, few = (chances, exaggerate(chances, 0.12)), {"n_resamples": 50}
+    noisy = [expit(logit(proba) + 0.01 * rng.normal(size=1200)) for proba in models]
+    plain = compare_calibration(y, *noisy, random_state=0, **few)
+    found = compare_calibration(y, *noisy, clusters=np.arange(1200) // 20, random_state=0, **few)
+    assert found.pvalue > plain.pvalue
 
 
 def test_weights_clusters_and_absent_rows(rng):
     y, z = draw(rng, 150)
-    models = expit(2 * z), expit(z / 2)
-    single = compare_calibration(y, *models, random_state=0)
+    models, few = (expit(2 * z), expit(z / 2)), {"n_resamples": 50, "random_state": 0}
+    single = compare_calibration(y, *models, **few)
     row = np.repeat(np.arange(150), 4)
-    copies = compare_calibration(
-        y[row], *(proba[row] for proba in models), clusters=row, random_state=0
-    )
+    copies = compare_calibration(y[row], *(proba[row] for proba in models), clusters=row, **few)
     absent = compare_calibration(
         np.append(y, 1),
         *(np.append(proba, 0.1) for proba in models),
         sample_weight=np.append(np.full(150, 3.0), 0.0),
-        random_state=0,
+        **few,
     )
     for found in (copies, absent):
         np.testing.assert_allclose(found.difference, single.difference, atol=1e-9)
         np.testing.assert_allclose((found.low, found.high), (single.low, single.high), atol=1e-9)
+        np.testing.assert_allclose(found.pvalues, single.pvalues, rtol=1e-6)
     # Copies for one model are none for the other one.
     noisy = expit(z[row] / 2 + 0.1 * rng.normal(size=600))
-    found = compare_calibration(y[row], models[0][row], noisy, clusters=row, random_state=0)
-    plain = compare_calibration(y[row], models[0][row], noisy, random_state=0)
+    found = compare_calibration(y[row], models[0][row], noisy, clusters=row, **few)
+    plain = compare_calibration(y[row], models[0][row], noisy, **few)
     assert found.high[0] - found.low[0] > 1.5 * (plain.high[0] - plain.low[0])
 
 
@@ -111,6 +183,8 @@ def test_few_clusters_take_the_ends_of_both(rng):
     first, second = found.intervals
     assert found.low[0] == pytest.approx(first.low - second.high)
     assert found.high[0] == pytest.approx(first.high - second.low)
+    np.testing.assert_array_equal(found.errors, [first.estimate, second.estimate])
+    assert found.pvalue >= 2.0**-10  # what equal signs of 12 clusters tell, at half the level
 
 
 def test_soft_labels_and_classes(rng):
@@ -125,19 +199,22 @@ def test_soft_labels_and_classes(rng):
         {"measure": "canonical_calibration_error"},
         {"measure": "expected_calibration_error", "reduction": "classwise"},
     ):
-        found = compare_calibration(labels, bold, proba, random_state=0, **options)
+        options |= {"n_resamples": 50, "random_state": 0}
+        found = compare_calibration(labels, bold, proba, **options)
         assert 0 < found.difference[0] <= found.high[0]
+        assert found.pvalue < 0.01
 
 
 def test_labels_that_a_row_may_have_together(rng):
     proba = rng.random((400, 3))
     labels = (rng.random((400, 3)) < proba).astype(int)
     off = 0.5 * proba
-    found = compare_calibration(labels, off, proba, reduction="multilabel", random_state=0)
+    few = {"n_resamples": 50, "random_state": 0}
+    found = compare_calibration(labels, off, proba, reduction="multilabel", **few)
     assert found.difference[0] == pytest.approx(0.25, abs=0.04)  # the mean of p / 2
     assert found.low[0] <= found.difference[0] <= found.high[0]
     # One label is what its column is.
-    options = {"measure": "expected_calibration_error", "random_state": 0}
+    options = few | {"measure": "expected_calibration_error"}
     single = compare_calibration(labels[:, 0], off[:, 0], proba[:, 0], **options)
     (label, *models) = (values[:, :1] for values in (labels, off, proba))
     found = compare_calibration(label, *models, reduction="multilabel", **options)

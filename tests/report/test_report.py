@@ -27,7 +27,7 @@ from skcal.inference import (
 )
 from skcal.metrics import MEASURES, calibration_decomposition, corp_decomposition, smooth_ece
 from skcal.report import ModelReport, _recalibration, calibration_report
-from skcal.report._sections import list_sections
+from skcal.report._sections import list_sections, show_number
 
 FEW = {"n_resamples": 19, "random_state": 0}
 SOFT = [[0.7, 0.3], [0.4, 0.6]]
@@ -512,9 +512,16 @@ def test_models_are_compared_on_their_rows(rows):
     expected = compare_calibration(y_true, models, random_state=0)
     np.testing.assert_array_equal(report.comparison.low, expected.low)
     for text in (" ".join(str(report).split()), read_page(report._repr_html_())[0]):
-        assert re.search("(shrunk|again) is better calibrated than sharp: its smooth ECE is", text)
+        assert re.search(r"(shrunk|again) is better calibrated than sharp \(p ", text)
         assert "than shrunk" not in text
+        for error in report.comparison.errors:
+            assert show_number(error) in text.split("is better")[0]
     assert report.to_dict()["comparison"]["names"] == list(models)
+    # The difference is that of the errors in the table, and of what the verdicts say.
+    for error, model in zip(report.comparison.errors, report.models.values(), strict=True):
+        smooth = model.measures["smooth_ece"]
+        free = np.sqrt(max(smooth.estimate**2 - smooth.null_mean**2, 0))
+        assert error == pytest.approx(free)
     equal = calibration_report(y_true, {"one": y_proba, "other": y_proba}, **FEW)
     assert "No model is shown to be better calibrated than another one (p = 1" in str(equal)
     assert calibration_report(y_true, y_proba, **FEW).comparison is None
