@@ -382,7 +382,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         label = self.abstain_label
         if label is None:
             is_text = isinstance(classes.tolist()[0], str)
-            label = "abstain" if is_text else min(0, classes.min()) - 1
+            label = "abstain" if is_text else min(0, *classes.tolist()) - 1
         elif not isinstance(label, str | Real):
             raise ValueError(f"abstain_label must be None, a number or a string; got {label!r}.")
         if label in classes.tolist():

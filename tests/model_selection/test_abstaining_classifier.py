@@ -118,6 +118,8 @@ def test_where_all_rows_may_be_answered_new_ones_may_too():
 LABELS = {
     "integers": ([0, 1, 2], None, -1, "i"),
     "integers below zero": ([-1, 0, 1], None, -2, "i"),
+    "bytes": (np.array([-128, 0, 127], dtype=np.int8), None, -129, "i"),
+    "the smallest int64": ([-(2**63), 0, 1], None, -(2**63) - 1, "O"),
     "bytes without a sign": (np.array([1, 2, 3], dtype=np.uint8), None, -1, "i"),
     "floats": ([0.0, 1.0, 2.0], None, -1, "f"),
     "floats and nan": ([0.0, 1.0, 2.0], np.nan, np.nan, "f"),
