@@ -30,6 +30,8 @@ ROW_SUM_TOLERANCE = 1e-3
 COARSE_ROUNDING = 0.02
 # Probabilities may leave [0, 1] by this many ulps of their type at 1, and are clipped to it.
 _ROUNDING_STEPS = 8
+# Weights, as parts of the largest, are not smaller: shares of all weights must not vanish.
+_SMALLEST_SHARE = 1e-290
 # Rates of classes are written by hand, to a few digits.
 RATE_SUM_TOLERANCE = 1e-6
 # End of a message about such a row.
@@ -221,6 +223,12 @@ def check_weights(weights, n_samples, name="sample_weight"):
     # Sums and products of larger or smaller weights would overflow or vanish. As counts, many rows
     # remain many, and next to none remain next to none.
     scale = high / min(max(high, 1e-100), 1e100)
+    least = _SMALLEST_SHARE * high
+    if low < least:  # nor does a row vanish whose weight is tiny beside the largest
+        xp = namespace(weights)
+        is_tiny = (weights > 0) & (weights < least)
+        if xp.any(is_tiny):
+            weights = xp.where(is_tiny, xp.full_like(weights, least), weights)
     return weights if scale == 1 else weights / scale
 
 

@@ -10,7 +10,11 @@ from sklearn.calibration import calibration_curve
 from skcal._estimates._bins import find_edges
 from skcal._input._reduction import reduce_to_samples
 from skcal._numerics.errors._binned import bin_index
-from skcal.metrics import expected_calibration_error, squared_calibration_error
+from skcal.metrics import (
+    expected_calibration_error,
+    maximum_calibration_error,
+    squared_calibration_error,
+)
 
 
 def test_width_penalty_adds_the_mean_width():
@@ -72,3 +76,11 @@ def test_bias_of_the_squares_on_calibrated_data():
         options = {"n_bins": 2, "strategy": "uniform", "debias": debias}
         values = [squared_calibration_error(y, v, **options) for y in outcomes]
         assert chance @ values == pytest.approx(bias, abs=1e-15)
+
+
+@pytest.mark.parametrize("light", [1e-300, 5e-324])
+def test_the_largest_error_counts_every_row_that_is_there(light):
+    """However little it weighs beside another."""
+    for weights, expected in (([1e300, light], 0.9), ([light, 1e300], 0.9), ([1e300, 0], 0.8)):
+        found = maximum_calibration_error([1, 0], [0.2, 0.9], sample_weight=weights)
+        assert found == pytest.approx(expected)
