@@ -86,13 +86,18 @@ def find_rise(before, after, codes, mass):
     return float(rise) if rise > error else 0.0, name
 
 
+def makes_folds(cv):
+    """Whether rows are dealt to folds here, rather than by a splitter of the user."""
+    return cv is None or isinstance(cv, Integral)
+
+
 def split_rows(cv, keys, targets, weights, present):
     """Pairs of train and test places among the rows that count, which `present` marks.
 
     The first three arrays are those of these rows. `keys` has a number for each by which
     predictions are told apart.
     """
-    if cv is None or isinstance(cv, Integral):
+    if makes_folds(cv):
         return deal_targets(keys, targets, weights, 5 if cv is None else int(cv))
     n_samples = len(present)
     empty = np.zeros((n_samples, 1)), np.zeros(n_samples)

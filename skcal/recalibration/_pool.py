@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._fitting._held_out import split_rows
+from skcal._fitting._held_out import makes_folds, split_rows
 from skcal._input._validation import check_integer, check_number
+from skcal._numerics.recalibration._deal import repeat_ties
 from skcal._numerics.recalibration._pooling import fit_pool
 from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._tools._warnings import warn
@@ -47,6 +48,11 @@ def hold_out(cv, rows, keys, predict, lack=""):
     array with the members on its first axis, or None if they cannot be fitted, for want of what
     `lack` says. `keys` has a number for each row by which predictions are told apart.
     """
+    masses = count_as_rows(rows.weights)
+    if makes_folds(cv):
+        places, parts = repeat_ties(keys, rows.targets, masses)
+        keys, masses = keys[places], masses[places] * parts
+        rows = rows.take(places)._replace(weights=rows.weights[places] * parts)
     splits = split_rows(cv, keys, rows.targets, rows.weights, rows.present)
     parts = [predict(rows.take(train), rows.predictions[test]) for train, test in splits]
     if not parts:
@@ -56,7 +62,7 @@ def hold_out(cv, rows, keys, predict, lack=""):
         return None
     tested = np.concatenate([test for _, test in splits])
     # A row that several splits test counts once in all.
-    masses = count_as_rows(rows.weights) / np.bincount(tested, minlength=len(rows.targets)).clip(1)
+    masses = masses / np.bincount(tested, minlength=len(rows.targets)).clip(1)
     numbers = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])
     return HeldOut(np.concatenate(parts, axis=1), rows.targets[tested], masses[tested], numbers)
 

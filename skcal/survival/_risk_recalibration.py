@@ -11,10 +11,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._fitting._folds import restored_on_error
-from skcal._fitting._held_out import split_rows
+from skcal._fitting._held_out import makes_folds, split_rows
 from skcal._input._censored_times import read_horizons, read_strata
 from skcal._input._risk_curves import read_kinds, read_risk_columns, refuse_survival
 from skcal._input._validation import check_integer, check_number, check_sample_weight
+from skcal._numerics.recalibration._deal import repeat_ties
 from skcal._numerics.recalibration._pooling import fit_pool
 from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._numerics.survival._pseudo_values import find_pseudo_values
@@ -277,6 +278,10 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
         self.weights_, self.log_losses_ = np.array([1.0, 0.0, 0.0, 0.0]), np.full(4, np.nan)
         self.intercepts_, self.slopes_ = np.zeros(n_columns), np.ones(n_columns)
         keys, outcomes = cells.values.mean(axis=1), cells.targets.mean(axis=1)
+        if makes_folds(self.cv):
+            rows, parts = repeat_ties(keys, outcomes, cells.weights)
+            cells, keys, outcomes = cells.take(rows), keys[rows], outcomes[rows]
+            cells.weights, cells.masses = cells.weights * parts, cells.masses * parts[:, None]
         splits = split_rows(self.cv, keys, outcomes, cells.weights, present)
         if not splits:
             warn(

@@ -284,10 +284,11 @@ def test_risks_that_fall_are_raised_where_nothing_else_is_repaired():
     )
 
 
-def test_weights_are_repetitions_and_order_does_not_matter():
+@pytest.mark.parametrize("ties", [False, True])
+def test_weights_are_repetitions_and_order_does_not_matter(ties):
     rng = np.random.default_rng(0)
     x, y = draw(4, 200)
-    risks, weights = find_risks(x, factor=1.5), rng.integers(0, 3, 200)
+    risks, weights = find_risks(x.round(1) if ties else x, factor=1.5), rng.integers(0, 3, 200)
     model = RiskRecalibration(TIMES).fit(risks, y, sample_weight=weights)
     repeated = RiskRecalibration(TIMES).fit(
         risks.repeat(weights, axis=0), y.repeat(weights, axis=0)

@@ -203,3 +203,18 @@ def deal_targets(predictions, targets, weights, n_folds):
     folds = np.empty(len(order), dtype=np.intp)
     folds[order] = _deal(n_items, n_folds, np.random.default_rng(n_items))[item]
     return _pair(folds, n_folds)
+
+
+def repeat_ties(predictions, targets, counts):
+    """Numbers of rows, and parts of them: a row that counts k times is k rows where it ties.
+
+    It ties where rows of its prediction have several targets: `deal_targets` deals these one by
+    one. Elsewhere a row is one of part 1.
+    """
+    value = np.unique(predictions, return_inverse=True)[1]
+    low, high = np.full(len(value), np.inf), np.full(len(value), -np.inf)
+    np.minimum.at(low, value, targets)
+    np.maximum.at(high, value, targets)
+    n_pieces = np.where((low < high)[value], np.ceil(np.minimum(counts, _MANY)), 1).astype(np.intp)
+    rows = np.repeat(np.arange(len(value)), n_pieces)
+    return rows, 1 / n_pieces[rows]
