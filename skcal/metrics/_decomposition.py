@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,6 +39,12 @@ from skcal.recalibration import AutoRecalibration
 
 # Up to this number of distinct predictions, sums run over all pairs.
 _MOST_PAIRED = 1024
+# What each estimator reads, and no other.
+_OPTIONS = {
+    "kernel": ("kernel", "bandwidth"),
+    "binned": ("n_bins", "strategy"),
+    "cross-fitted": ("recalibrator", "cv"),
+}
 # A grid that cannot promise this for the Epanechnikov kernel gives way to the rows.
 _LARGEST_ERROR = 2e-5
 
@@ -132,15 +139,16 @@ def calibration_decomposition(
         the non-decreasing function nearest to the outcomes, by bins, or by a recalibrator that was
         fitted on other rows.
     kernel : {"gaussian", "epanechnikov"}, default="gaussian"
-        Kernel K of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
+        Of "kernel": kernel K of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
     bandwidth : float, default=0.05
-        Width s >= 0.001 of the kernel: distances are divided by it. None takes SmoothECE, but not
-        less than 0.001.
+        Of "kernel": width s >= 0.001 of the kernel, by which distances are divided. None takes
+        SmoothECE, but not less than 0.001.
     n_bins : int or "cube_root", default=15
-        Number of bins, at most 2^24, or "cube_root", see :func:`expected_calibration_error`.
+        Of "binned": number of bins, at most 2^24, or "cube_root", see
+        :func:`expected_calibration_error`.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
-        Bins of equal width, of equal mass, or as many of equal mass as keep the mean outcomes
-        sorted, see :func:`expected_calibration_error`.
+        Of "binned": bins of equal width, of equal mass, or as many of equal mass as keep the mean
+        outcomes sorted, see :func:`expected_calibration_error`.
     recalibrator : recalibrator or str, default=None
         Of "cross-fitted"; None takes `AutoRecalibration`.
     cv : int, default=5
@@ -154,7 +162,7 @@ def calibration_decomposition(
     Raises
     ------
     ValueError
-        If an argument is invalid.
+        If an argument is invalid, or is one of another estimator.
 
     See Also
     --------
@@ -244,8 +252,10 @@ def calibration_decomposition(
         bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
     n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
-    recalibrator = choose_recalibrator(recalibrator, AutoRecalibration())
+    chosen = choose_recalibrator(recalibrator, AutoRecalibration())
     n_folds = check_n_folds(cv)
+    options = {"kernel": kernel, "bandwidth": bandwidth, "n_bins": n_bins, "strategy": strategy}
+    _refuse_unread(estimator, options | {"recalibrator": recalibrator, "cv": cv})
     if clusters is not None and estimator != "cross-fitted":
         raise ValueError(
             "clusters must be None unless estimator='cross-fitted', which keeps them whole in its "
@@ -275,7 +285,7 @@ def calibration_decomposition(
     if estimator == "cross-fitted":
         vectors = predictions.to_numpy().to_vectors()
         proba, codes, weights, member = list_clustered_vectors(vectors, clusters)
-        after = cross_fit(recalibrator, proba, codes, weights, n_folds, member)
+        after = cross_fit(chosen, proba, codes, weights, n_folds, member)
         if proba.shape[1] == 2:
             rest = np.average(of_row(codes.astype(np.float64), after[:, 1]), weights=weights)
         else:
@@ -293,6 +303,19 @@ def calibration_decomposition(
         calibration = _measure_by_bins(sample, of_row, find_edges(sample, n_bins, strategy))
     total, calibration = float(total), float(calibration)
     return Decomposition(total, calibration, total - calibration)
+
+
+def _refuse_unread(estimator, options):
+    """Raise a ValueError for an option that was set for another estimator."""
+    parameters = signature(calibration_decomposition).parameters
+    for owner, names in _OPTIONS.items():
+        for name in names if owner != estimator else ():
+            default, value = parameters[name].default, options[name]
+            if value is not default and value != default:
+                raise ValueError(
+                    f"{name} must be {default!r} unless estimator={owner!r}, which alone reads it; "
+                    f"got {value!r} with estimator={estimator!r}."
+                )
 
 
 def corp_decomposition(

@@ -61,7 +61,9 @@ def test_terms(binary, rng, loss, bandwidth):
     mass, positive, predicted = (np.bincount(bins, x, 8)[bins] for x in (w, w * y, w * v))
     eta["binned"] = positive / mass
     for name, mean in eta.items():
-        options = ESTIMATORS[name] | {"bandwidth": bandwidth, "loss": loss}
+        options = ESTIMATORS[name] | {"loss": loss}
+        if options["estimator"] == "kernel":
+            options["bandwidth"] = bandwidth
         result = calibration_decomposition(y, v, sample_weight=w, **options)
         values = diverge(loss, mean, predicted / mass if name == "binned" else v)
         assert result.calibration == pytest.approx(np.average(values, weights=w), abs=1e-10)
@@ -128,7 +130,9 @@ def test_one_class_and_a_constant_base_rate(loss, options):
 @every_estimator
 def test_certain_and_right(options):
     rows = [0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0]
-    options = options | {"loss": "log", "bandwidth": 0.01}
+    options = options | {"loss": "log"}
+    if options["estimator"] == "kernel":
+        options["bandwidth"] = 0.01
     assert_near(calibration_decomposition(*rows, **options), 0)
     parts = corp_decomposition([0, 1], [0, 1], loss="log")
     assert_near(parts, (0, 0, np.log(2), np.log(2)))
@@ -367,3 +371,21 @@ def test_cross_fitted_calibration_is_not_biased_upwards(n, rate, largest_error):
     squares = (found - truth) ** 2
     margin = 2 * squares.std(ddof=1) / np.sqrt(30)
     assert squares.mean() <= (1.2 * largest_error) ** 2 + margin
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"),
+    [
+        ("kernel", {"n_bins": 3}),
+        ("kernel", {"strategy": "quantile"}),
+        ("isotonic", {"bandwidth": None}),
+        ("binned", {"kernel": "epanechnikov"}),
+        ("binned", {"recalibrator": "platt"}),
+        ("cross-fitted", {"n_bins": "cube_root"}),
+        ("isotonic", {"cv": 3}),
+    ],
+)
+def test_options_of_other_estimators_are_refused(estimator, options):
+    (name,) = options
+    with pytest.raises(ValueError, match=rf"^{name} must be .* unless estimator=.*; got "):
+        calibration_decomposition([0, 1, 1], [0.2, 0.7, 0.9], estimator=estimator, **options)
