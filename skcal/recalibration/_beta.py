@@ -39,8 +39,9 @@ class BetaCalibration(LogitRecalibrator, OneVsRestRecalibrator):
         Which parameters are fitted: all three; with a = b, which is Platt scaling with a slope of
         at least 0; or with m = 1/2, maps that leave 1/2 where it is.
     target_smoothing : bool, default=True
-        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
-        read weights as counts of rows.
+        Whether to fit to Platt's targets, inside (0, 1), rather than to 0 and 1. They read weights
+        as counts of rows. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
+        probabilities of rare classes are higher than their rates by up to that.
     n_jobs : int, default=None
         Number of joblib jobs: `fit` handles the classes, each against the rest, in parallel
         processes, and parts of the rows are mapped in parallel threads; None is one. It pays off

@@ -35,8 +35,9 @@ class DirichletCalibration(AffineRecalibrator):
     intercept_penalty : float, default=0.1
         Penalty on the mean square of the intercepts, 0 or more; less for rare classes.
     target_smoothing : bool, default=True
-        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
-        read weights as counts of rows.
+        Whether to fit to Platt's targets, inside (0, 1), rather than to 0 and 1. They read weights
+        as counts of rows. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
+        probabilities of rare classes are higher than their rates by up to that.
 
     Attributes
     ----------

@@ -41,8 +41,9 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         0.01 from 0.0001, so that log-odds suit models whose small probabilities mean what they
         say.
     target_smoothing : bool, default=True
-        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
-        read weights as counts of rows.
+        Whether to fit to Platt's targets, inside (0, 1), rather than to 0 and 1. They read weights
+        as counts of rows. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
+        probabilities of rare classes are higher than their rates by up to that.
     fit_slope : bool, default=True
         Whether to fit the slope. Without, the log-odds are shifted alone, so that the mean
         probability becomes the rate of the events: calibration in the large, for a model that

@@ -44,8 +44,9 @@ class ScalingBinning(LogitRecalibrator, OneVsRestRecalibrator):
         never split, so fewer bins may be filled. With few bins the differences within a bin are
         lost: with ten classes and ten bins, all positives may share one bin.
     target_smoothing : bool, default=True
-        Whether to fit the sigmoid to Platt's targets, slightly inside (0, 1), rather than to 0
-        and 1.
+        Whether to fit the sigmoid to Platt's targets, inside (0, 1), rather than to 0 and 1. They
+        read weights as counts of rows. Those of a class of n rows sum to n + 2 / (n + 2) at most:
+        mean probabilities of rare classes are higher than their rates by up to that.
     n_jobs : int, default=None
         Number of joblib jobs: `fit` handles the classes, each against the rest, in parallel
         processes, and parts of the rows are mapped in parallel threads; None is one. It pays off

@@ -41,8 +41,9 @@ class SplineRecalibration(LogitRecalibrator, OneVsRestRecalibrator):
         Weight of the squared distance of the map from the identity, next to the mean log loss.
         Not negative. A large one leaves probabilities unchanged.
     target_smoothing : bool, default=True
-        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
-        read weights as counts of rows.
+        Whether to fit to Platt's targets, inside (0, 1), rather than to 0 and 1. They read weights
+        as counts of rows. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
+        probabilities of rare classes are higher than their rates by up to that.
     n_jobs : int, default=None
         Number of joblib jobs: `fit` handles the classes, each against the rest, in parallel
         processes, and parts of the rows are mapped in parallel threads; None is one. It pays off

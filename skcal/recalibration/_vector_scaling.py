@@ -29,8 +29,9 @@ class VectorScaling(AffineRecalibrator):
         most 1 / (2 n_classes), if some of them are 0, and else 0. In [0, 1 / n_classes); 0 means
         2.2e-16. Logits are taken as they are.
     target_smoothing : bool, default=True
-        Whether to fit to Platt's targets, slightly inside (0, 1), rather than to 0 and 1. They
-        read weights as counts of rows.
+        Whether to fit to Platt's targets, inside (0, 1), rather than to 0 and 1. They read weights
+        as counts of rows. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
+        probabilities of rare classes are higher than their rates by up to that.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal.recalibration import DirichletCalibration, VectorScaling
+from skcal.recalibration import DirichletCalibration, PlattScaling, VectorScaling
 from tests.recalibration import family
 from tests.recalibration.family import make, make_scores
 
@@ -57,3 +57,14 @@ def test_wrong_or_right_always_at_any_scale_of_logits(R):
             proba = make(R, input="logits").fit(X, y).predict_proba(X)[:, 1]
             assert ((proba > 0) & (proba < 1)).all()
             assert (np.abs(np.log(proba / (1 - proba))) < 5).all()
+
+
+@pytest.mark.parametrize("n_events", [1, 3, 30])
+def test_rare_events_are_given_up_to_a_part_of_a_row_more(n_events):
+    """Means of probabilities of a sigmoid are those of the targets."""
+    scores = np.random.default_rng(0).normal(size=(300, 1))
+    y = np.arange(300) < n_events
+    proba = PlattScaling(input="logits").fit(scores, y).predict_proba(scores)[:, 1]
+    excess = 2 / (n_events + 2) - 2 / (302 - n_events)
+    assert proba.sum() == pytest.approx(n_events + excess)
+    assert 0 < excess <= 2 / (n_events + 2)
