@@ -155,7 +155,8 @@ def estimate_performance(
         Non-negative weights of the labelled rows, such as those of :func:`domain_weights`; only
         their proportions matter.
     sample_weight_new : array-like of shape (n_new,), default=None
-        Non-negative weights of the new rows.
+        Non-negative weights of the new rows; only their proportions matter. They are no counts:
+        two rows are a pair for the area under the ROC curve, and a row of weight 2 is none.
     pos_label : int, float, bool or str, default=None
         The positive label of two classes; by default the last label. A single column needs it, or
         `labels`, unless labels are {0, 1} or {-1, 1}.

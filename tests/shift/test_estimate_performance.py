@@ -156,6 +156,20 @@ def test_layouts_labels_weights_and_maps():
     np.testing.assert_allclose(dropped.estimate, kept.estimate, rtol=1e-6)
 
 
+def test_weights_of_new_rows_are_no_counts_of_pairs():
+    """The area under the ROC curve pairs different rows, of which two of weight 1 are two."""
+    new, counts = np.array([0.2, 0.4, 0.7, 0.9]), np.array([1.0, 2, 1, 3])
+    measure = make_metric("roc_auc", both(new), 0.5)
+    pairs = np.outer(counts * new, counts * (1 - new)) * (1 - np.eye(4))
+    order = (new[:, None] > new) + 0.5 * (new[:, None] == new)
+    expected = np.sum(pairs * order) / np.sum(pairs)
+    for unit in (1.0, 7.0):
+        assert measure(both(new), unit * counts) == pytest.approx(expected)
+    copies = new.repeat(counts.astype(int))
+    repeated = make_metric("roc_auc", both(copies), 0.5)(both(copies), np.ones(7))
+    assert repeated < expected - 0.01
+
+
 def test_the_other_class():
     y, old, new, _ = draw(7, 300, 200)
     both, both_new = (np.column_stack([1 - v, v]) for v in (old, new))
