@@ -76,11 +76,11 @@ if not TYPE_CHECKING:
         # Rooms are imported on first use, so that `import skcal` costs next to nothing.
         if name in __all__:
             return importlib.import_module(f"skcal.{name}")
-        hint = ""
+        hint, rooms = "", []
         if not name.startswith("_"):  # tools look for private names of all kinds
-            for room in __all__:
-                if name in importlib.import_module(f"skcal.{room}").__all__:
-                    hint = f"; it is in skcal.{room}: from skcal.{room} import {name}"
+            rooms = [f"skcal.{room}" for room in __all__ if name in __getattr__(room).__all__]
+        if rooms:
+            hint = f"; it is in {' and '.join(rooms)}: from {rooms[0]} import {name}"
         raise AttributeError(f"module 'skcal' has no attribute {name!r}{hint}")
 
 

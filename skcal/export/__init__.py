@@ -1,5 +1,6 @@
-"""Recalibrated classifiers outside of Python: graphs of ONNX."""
+"""Models outside of this process: graphs of ONNX, and the types that saved ones hold."""
 
 from skcal.export._onnx import to_onnx
+from skcal.export._trusted_types import TRUSTED_TYPES
 
-__all__ = ["to_onnx"]
+__all__ = ["TRUSTED_TYPES", "to_onnx"]
