@@ -588,7 +588,7 @@ def calibration_report(
     comparison = None
     if len(models) > 1:
         del rules["n_jobs"]
-        comparison = compare_calibration(y_true, y_proba, **data, **rules)
+        comparison = compare_calibration(y_true, y_proba, **rules)
     level, now = options["confidence_level"], datetime.now().astimezone()
     return CalibrationReport(models, level, options["tolerance"], comparison, now, __version__)
 
