@@ -284,8 +284,10 @@ def required_samples_for_width(
         Non-negative weights: how often rows like this one come in the population.
     design_effect : float, default=1.0
         Number of rows that carry the information of one independent row, above 0. For clusters of m
-        rows whose residuals have the correlation r it is 1 + (m - 1) r; that of a pilot is found by
-        :func:`skcal.report.calibration_report` with ``clusters=``.
+        rows whose residuals have the correlation r it is 1 + (m - 1) r, and for the slope about
+        1 + (m - 1) r s, with the correlation s of their log odds: predictions that vary within
+        clusters cost less. That of the mean residual of a pilot, which
+        :func:`skcal.report.calibration_report` finds with ``clusters=``, is cautious for the slope.
 
     Returns
     -------

@@ -351,3 +351,27 @@ def test_options_that_are_refused():
 def test_widths_that_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         required_samples_for_width(**{"y_proba": ROWS, "width": 0.2, **arguments})
+
+
+@pytest.mark.parametrize("is_common", [False, True])
+def test_design_effect_of_a_slope_is_that_of_residuals_and_log_odds(is_common, rng):
+    """Clusters have normal effects, and log odds of their own or of their rows."""
+    size, width = 10, 0.2
+    nodes, masses = np.polynomial.hermite_e.hermegauss(40)
+
+    def draw(n_clusters):
+        score = rng.normal(size=(n_clusters, 1 if is_common else size)) + np.zeros((1, size))
+        proba = expit(score[..., None] + nodes) @ masses / masses.sum()
+        y = rng.random(score.shape) < expit(score + rng.normal(size=(n_clusters, 1)))
+        return y.astype(int), proba
+
+    y, proba = draw(4000)
+    residual = y - proba
+    between = np.mean(residual.sum(axis=1) ** 2) / np.mean(residual**2) / size  # 1 + (m - 1) r
+    assert 2 < between < 4
+    effect = between if is_common else 1.0
+    plan = required_samples_for_width(proba.ravel(), width=width, design_effect=effect)
+    y, proba = draw(plan.n_samples // size)
+    member = np.arange(y.size) // size
+    found = cox_recalibration(y.ravel(), proba.ravel(), clusters=member).slope
+    assert found.high - found.low == pytest.approx(width, rel=0.25)
