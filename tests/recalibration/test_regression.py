@@ -50,6 +50,19 @@ def test_weights_are_counts_and_rows_of_weight_zero_do_not_exist(R):
     np.testing.assert_allclose(fitted.transform(X), repeated.transform(X), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("R", [recalibration.AutoMeans, recalibration.AutoEnsemble])
+def test_weights_are_repetitions_where_predictions_tie(R):
+    """Rows of one prediction are dealt to folds one by one, those of a weight as well."""
+    rng = np.random.default_rng(0)
+    mean, weights = rng.normal(size=300).round(1), rng.integers(1, 4, 300)
+    X = mean[:, None] + ([0.0] if R is recalibration.AutoMeans else [-1.0, 0.0, 1.0])
+    y = mean + rng.normal(size=300)
+    model = R().fit(X, y, sample_weight=weights)
+    repeated = R().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(model.weights_, repeated.weights_, atol=1e-7)
+    np.testing.assert_allclose(model.transform(X), repeated.transform(X), rtol=1e-7)
+
+
 @every_class
 def test_answers_move_with_the_unit_of_the_targets(R):
     X, y = make_predictions(R)
