@@ -2,6 +2,7 @@
 
 import bisect
 import functools
+import inspect
 import json
 import math
 import re
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import config_context
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from skcal import recalibration
@@ -22,7 +24,9 @@ from skcal.recalibration import (
     TemperatureScaling,
 )
 from skcal.streaming import CalibrationSummary
+from skcal.survival import RiskRecalibration
 from tests.damage import MISSING, change
+from tests.public_objects import list_functions_and_classes
 from tests.recalibration.family import (
     CLASSES,
     LOGIT_CLASSES,
@@ -54,6 +58,15 @@ def check_same(fitted, X):
         if hasattr(fitted, name):
             answers = (getattr(one, name)(X) for one in (again, fitted))
             np.testing.assert_array_equal(*answers, strict=True)
+
+
+def test_recalibrators_of_classes_have_it_and_no_others():
+    """As the guide says."""
+    kinds = [k for k in list_functions_and_classes().values() if inspect.isclass(k)]
+    kinds = {k for k in kinds if issubclass(k, BaseEstimator)}
+    found = {kind for kind in kinds if hasattr(kind, "to_dict")}
+    assert found == {kind for kind in kinds if issubclass(kind, BaseRecalibrator)}
+    assert not found & {recalibration.AutoMeans, recalibration.ConformalInterval, RiskRecalibration}
 
 
 # --------------------------------------------------------------------------- there and back
