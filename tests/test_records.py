@@ -94,7 +94,7 @@ SENTENCES = [
     ),
     (
         CalibrationComparison(
-            "smooth_ece", ["a", "b"], [INTERVAL] * 2, [("a", "b")], *[THREE[:1]] * 5, 0.95
+            "smooth_ece", ["a", "b"], [INTERVAL] * 2, [("a", "b")], *[THREE[:1]] * 5, 0.95, THREE
         ),
         "The smooth_ece of 'a' minus that of 'b' is 0.1 (0.1 to 0.1), p = 0.10.",
     ),
@@ -110,6 +110,7 @@ SENTENCES = [
             np.array([0.3, 0.01, 0.2]),
             np.array([0.4, 0.03, 0.4]),
             0.95,
+            THREE,
         ),
         "The smooth_ece of 'a' minus that of 'c' is -0.20 (-0.33 to -0.08), p = 0.03 (adjusted), "
         "the least of 3 pairs.",

@@ -58,8 +58,6 @@ class CalibrationComparison(NamedTuple):
         Names of the models.
     intervals : list of Interval
         Error of each model.
-    errors : ndarray of shape (n_models,)
-        The estimates without what chance adds to each, as far as that is known.
     pairs : list of tuple
         Names of the models of each pair, the first minus the second.
     difference : ndarray of shape (n_pairs,)
@@ -73,12 +71,13 @@ class CalibrationComparison(NamedTuple):
         p-values that account for all pairs (Holm).
     confidence_level : float
         Level of the intervals.
+    errors : ndarray of shape (n_models,)
+        The estimates without what chance adds to each, as far as that is known.
     """
 
     measure: str
     names: list[Any]
     intervals: list[Interval]
-    errors: np.ndarray
     pairs: list[tuple[Any, Any]]
     difference: np.ndarray
     low: np.ndarray
@@ -86,6 +85,7 @@ class CalibrationComparison(NamedTuple):
     pvalues: np.ndarray
     adjusted_pvalues: np.ndarray
     confidence_level: float
+    errors: np.ndarray
 
     def __str__(self) -> str:
         pair = int(self.pvalues.argmin())
@@ -294,16 +294,19 @@ def compare_calibration(
             for (i, j), ends in zip(pairs, differences, strict=True)
         ]
     )
+    difference, low, high = np.array(differences).T
     return CalibrationComparison(
         statistic.name,
         names,
         [model.interval for model in models],
-        errors,
         [(names[i], names[j]) for i, j in pairs],
-        *np.array(differences).T,
+        difference,
+        low,
+        high,
         pvalues,
         adjust_by_holm(pvalues),
         level,
+        errors,
     )
 
 
