@@ -30,6 +30,8 @@ USED_WITH = {
     "make_groups": {"min_samples": 1},
     "survival_calibration": {"risk": [[0.5]] * 30},
     "aj_calibration": {"risk": [[0.5]] * 30, "random_state": 0},
+    "calibration_decomposition": {"estimator": "binned"},
+    "compare_calibration": {"other": [[0.5, 0.5]] * 30},
 }
 rng = np.random.default_rng(0)
 P = rng.dirichlet([1, 1], 30)

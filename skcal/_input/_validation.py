@@ -31,7 +31,7 @@ COARSE_ROUNDING = 0.02
 # Probabilities may leave [0, 1] by this many ulps of their type at 1, and are clipped to it.
 _ROUNDING_STEPS = 8
 # Weights, as parts of the largest, are not smaller: shares of all weights must not vanish.
-_SMALLEST_SHARE = 1e-290
+_SMALLEST_SHARE = 1e-305
 # Rates of classes are written by hand, to a few digits.
 RATE_SUM_TOLERANCE = 1e-6
 # End of a message about such a row.
