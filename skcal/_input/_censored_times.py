@@ -11,7 +11,7 @@ from skcal._input._validation import (
     check_unit_range,
     show_labels,
 )
-from skcal._numerics.survival._censoring import find_followed
+from skcal._numerics.survival._censoring import average_share, find_followed
 from skcal._numerics.survival._pseudo_values import find_pseudo_values
 from skcal._tools._arrays import read_numbers
 from skcal._tools._warnings import warn
@@ -126,6 +126,18 @@ class Strata(NamedTuple):
             )
         return values
 
+    def average_shares(self, horizons, risks):
+        """For how many outcomes an event counts up to each horizon, if mean risks are right."""
+        places, survival = np.append(0.0, horizons), 1 - np.append(0.0, risks)
+        means = [
+            [
+                average_share(self.is_event[rows], self.time[rows], places[:end], survival[:end])
+                for end in range(2, len(places) + 1)
+            ]
+            for rows in self.split()
+        ]
+        return np.average(means, axis=0, weights=np.bincount(self.member))
+
     def _warn_of_few(self, horizons):
         """Say from which horizon on single rows stand for many that were censored."""
         for name, rows in zip(self.names, self.split(), strict=True):
@@ -227,7 +239,8 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
     """Horizons, and pseudo-values and predicted risks of all rows up to each of them.
 
     And for each horizon, where outcomes are not seen to vary, the risks of the rows that tell of
-    it, see `list_telling`; else None.
+    it, see `list_telling`; else None. Last, by how much censoring raises variances, if mean risks
+    are right.
     """
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
     horizons = read_horizons("times", times)
@@ -240,7 +253,7 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
         list_telling(is_event, seen, *one, **kinds)
         for one in zip(horizons, values.T, risks.T, strict=True)
     ]
-    return horizons, values, risks, telling
+    return horizons, values, risks, telling, strata.average_shares(horizons, risks.mean(axis=0))
 
 
 def list_telling(is_event, seen, horizon, outcomes, risks, *, one_kind, independent):

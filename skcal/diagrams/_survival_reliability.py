@@ -187,7 +187,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         width = bandwidth if bandwidth == "auto" else check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
-        horizons, values, risks, telling = read_predicted_risks(
+        horizons, values, risks, telling, _ = read_predicted_risks(
             event,
             time,
             risk,

@@ -13,9 +13,16 @@ from skcal._numerics.inference._cluster_signs import (
     are_nearly_normal,
     list_moments,
 )
-from skcal._numerics.inference._monte_carlo import find_marginal_pvalues, step_down
+from skcal._numerics.inference._monte_carlo import (
+    adjust_by_holm,
+    find_marginal_pvalues,
+    step_down,
+)
 from skcal._sources._resamples import Units
 from skcal.inference._group_atoms import merge_rows_of_groups
+
+# Logarithms of smaller chances might be infinite.
+_TINY = 1e-300
 
 
 class Comparison(NamedTuple):
@@ -40,6 +47,13 @@ def compare_groups(statistics, draws):
     least = np.full(len(pvalues), 1 / (1 + drawn.shape[1]))
     adjusted = step_down(log_pvalues, drawn)
     return Comparison(observed, log_pvalues, pvalues, adjusted, least, least)
+
+
+def lower_pvalues(found, others):
+    """The `Comparison` with p-values of other tests of the groups, where these are smaller."""
+    log_pvalues = np.minimum(found.log_pvalues, np.log(np.maximum(others, _TINY)))
+    adjusted = np.minimum(found.adjusted, adjust_by_holm(others))
+    return Comparison(found.statistics, log_pvalues, np.minimum(found.pvalues, others), adjusted)
 
 
 def raise_pvalues(found, least):

@@ -41,7 +41,8 @@ def mean_calibration_test(
 ) -> TestResult:
     r"""Test of calibration of predicted means, by random signs of the residuals.
 
-    It needs no bins, no law of the targets and no variance, and finds errors at any prediction.
+    It needs no bins, no law of the targets and no variance, and finds errors at any prediction. Where
+    few events are known to be all that there is, it counts them.
 
     Parameters
     ----------
@@ -117,8 +118,15 @@ def mean_calibration_test(
     of two sides is twice the smaller one. If all targets are 0 and no prediction is negative, there
     was no event, and nothing is known of the variance: the p-value is 1.
 
+    Too few events make the estimated variance too small, and no draw shows that. The variance of
+    targets of 0 and 1, and of counts of which less than half are above 0, follows from the
+    predictions. Where there are fewer than 100 events, or rows without one, the p-value is the
+    smaller one of that of the draws, and of their sum if this is a binomial number, or Poisson's; it
+    is 0 where events came and all predictions are 0. As in :func:`audit_mean_groups`, which tells
+    what counts are, clusters and over-dispersed counts have fewer events than there are.
+
     At 5 % the two-sided test rejected 2 to 4 % of calibrated samples of 100 rows, and 2 to 5 % of
-    1000: of counts with exposures, of log-normal amounts with a standard deviation of logarithms of
+    1000 (few events have a :ref:`table <few-events>`): of counts with exposures, of log-normal amounts with a standard deviation of logarithms of
     1, with and without 70 % zeros, of normal targets of unequal variances, and of clusters of five
     counts. Random signs alone rejected 10 to 15 % of samples of 100 amounts.
 
@@ -175,6 +183,9 @@ def mean_calibration_test(
         drawn = draws.collect(signed.draw)
         least = len(sides) / (1 + len(drawn))
     pvalue = len(sides) * compare_sides(error / scale, drawn)[sides].min()
+    if (law := rows.find_law()) is not None:
+        sums = (weights @ values for values in (rows.targets, rows.predictions))
+        pvalue = min(pvalue, law.find_pvalues(*sums, weights.sum(), alternative))
     if rows.may_be_rare() and not rows.targets.any():  # nothing is known of the variance
         pvalue = 1.0
     largest = float(error[sides].max())

@@ -12,7 +12,7 @@ from skcal._input._predicted._means import read_means
 from skcal._input._reduction import Predictions
 from skcal._input._validation import check_confidence_level, check_rng
 from skcal._numerics.inference._classical_tests import correct_pvalues
-from skcal._numerics.survival._horizon_risk import bound_error, bound_horizon
+from skcal._numerics.survival._horizon_risk import bound_error, bound_horizon, judge_mean_risk
 from skcal._numerics.survival._pseudo_values import average_over_time
 from skcal._sources._bound_measure import bind_measure
 from skcal._sources._cross_fit import N_PAIRS, cross_fit_source
@@ -68,6 +68,9 @@ class HorizonCalibration(NamedTuple):
         Test of calibration at this horizon.
     pvalue : float
         Its p-value after Holm's correction for all horizons.
+    n_certain : int
+        Number of rows with a risk of exactly 0 or 1, whose log odds are infinite: intercept and
+        slope are of the other rows.
     """
 
     horizon: float
@@ -79,13 +82,23 @@ class HorizonCalibration(NamedTuple):
     smooth_ece: Interval
     test: TestResult
     pvalue: float
+    n_certain: int = 0
 
     def __str__(self) -> str:
         observed, expected = show_percentages(self.observed.estimate, self.expected)
         return (
             f"Up to {self.horizon:g}, {observed} have the event and {expected} were expected: "
-            f"{_judge(self)} ({show_pvalue(self.pvalue)})."
+            f"{_judge(self)} ({show_pvalue(self.pvalue)}).{_tell_certain(self)}"
         )
+
+
+def _tell_certain(found):
+    if found.n_certain == 0:
+        return ""
+    count = "1 row" if found.n_certain == 1 else f"{found.n_certain} rows"
+    if np.isnan(found.slope.estimate):
+        return f" {count} with a risk of exactly 0 or 1 have no log odds."
+    return f" Intercept and slope leave out {count} with a risk of exactly 0 or 1."
 
 
 def _judge(found):
@@ -251,8 +264,18 @@ def survival_calibration(
     :math:`\theta_i - p_i`, with the interval of :func:`~skcal.inference.confidence_interval`. All
     take the variance from the rows, whatever part of it is due to censoring.
 
-    The intercept and slope do not exist where a risk is 0 or 1, where all risks are equal, or where
-    events and risks are separated; they are then NaN, from :math:`-\infty` to :math:`\infty`.
+    Intercept and slope are of the rows whose risk is neither 0 nor 1, and have log odds;
+    ``n_certain`` is the number of the others, of which the sentence tells. They do not exist where
+    all risks are equal, or where events and risks are separated; they are then NaN, from
+    :math:`-\infty` to :math:`\infty`.
+
+    With few events the variance of pseudo-values is estimated as too small. Where fewer than 100
+    rows, after division by u, have the event, or are without it, the p-value is the smaller one of
+    that test, and twice the chance of so few or so many events, :math:`\sum_i \theta_i / u`, among
+    n / u rows whose risk is the mean of the predictions. Then n / u is the effective number of rows
+    [2]_: u is the variance of the Kaplan-Meier estimate over that without censoring, by Greenwood's
+    formula if mean predicted risks are right and hazards constant between horizons, or the variance
+    of sums of pseudo-values over that of n outcomes of 0 and 1 if this is larger, as with clusters.
 
     ``pvalue`` of a horizon is Holm's [1]_, so that the probability that any calibrated horizon is
     below .05 is at most 5 %; that of all is the smallest of them. The areas of ``ratio_over_time``
@@ -299,6 +322,8 @@ def survival_calibration(
     ----------
     .. [1] S. Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian
        Journal of Statistics 6.
+    .. [2] F. J. Dorey, E. L. Korn (1987). Effective sample sizes for confidence intervals for
+       survival probabilities. Statistics in Medicine 6. :doi:`10.1002/sim.4780060605`
 
     Examples
     --------
@@ -318,7 +343,7 @@ def survival_calibration(
     Up to 3, 67.5 % have the event and 52.7 % were expected: risks are 22.0 % too low (p <= 0.006).
     """
     confidence_level, rng = check_confidence_level(confidence_level), check_rng(random_state)
-    horizons, values, risks, telling = read_predicted_risks(
+    horizons, values, risks, telling, shares = read_predicted_risks(
         event,
         time,
         risk,
@@ -333,7 +358,7 @@ def survival_calibration(
     draws = {"clusters": clusters, "n_resamples": n_resamples, "progress": progress}
     found = [
         _describe(*one, options, draws, rng)
-        for one in zip(horizons, values.T, risks.T, telling, strict=True)
+        for one in zip(horizons, values.T, risks.T, telling, shares, strict=True)
     ]
     pvalues = correct_pvalues([one.test.pvalue for one in found])
     pvalues = [carry_least(p, one.pvalue) for p, one in zip(pvalues, found, strict=True)]
@@ -343,20 +368,22 @@ def survival_calibration(
     return SurvivalCalibration(found, min(pvalues), over_time)
 
 
-def _describe(horizon, target, predicted, telling, options, draws, rng):
+def _describe(horizon, target, predicted, telling, share, options, draws, rng):
     """What one horizon tells, its p-value not yet corrected for the others."""
     clusters, level = options["clusters"], options["confidence_level"]
     rows = read_means(target, predicted, clusters=clusters)
     observed, ratio, pvalue = _compare(rows, level, telling)
     seed = int(rng.integers(1 << 31))
     test = mean_calibration_test(target, predicted, random_state=seed, **draws)
-    try:
-        scaled = mean_recalibration(target, predicted, link="logit", **options)
-        coefficients = scaled.calibration_in_the_large, scaled.slope
-    except ValueError:  # they do not exist
-        coefficients = _UNKNOWN, _UNKNOWN
+    is_open = (predicted > 0) & (predicted < 1)
+    coefficients = _fit_log_odds(target[is_open], predicted[is_open], is_open, options)
     error = _bound_smooth_ece(rows, level, rng)
-    if pvalue is not None:
+    if pvalue is None:
+        sums = map(rows.sum_units, (target, np.ones(len(target))))
+        test = test._replace(
+            pvalue=min(test.pvalue, judge_mean_risk(*sums, predicted.sum(), share))
+        )
+    else:
         test = test._replace(pvalue=pvalue)
         ends = bound_error(error.estimate, observed, predicted.mean())
         error = Interval(error.estimate, *ends)
@@ -369,7 +396,20 @@ def _describe(horizon, target, predicted, telling, options, draws, rng):
         error,
         test,
         test.pvalue,
+        int(len(target) - is_open.sum()),
     )
+
+
+def _fit_log_odds(target, predicted, is_open, options):
+    """Intercept and slope of the rows whose risks have log odds."""
+    clusters = options["clusters"]
+    if clusters is not None:
+        options = options | {"clusters": np.asarray(clusters)[is_open]}
+    try:
+        scaled = mean_recalibration(target, predicted, link="logit", **options)
+    except ValueError:  # they do not exist
+        return _UNKNOWN, _UNKNOWN
+    return scaled.calibration_in_the_large, scaled.slope
 
 
 def _compare(rows, level, telling=None):

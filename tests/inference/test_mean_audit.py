@@ -231,6 +231,7 @@ def test_clusters(rng, statistic):
 def test_intervals_of_clusters(rng):
     """Hall's transformation of centred sums, with Student's quantile, turned around."""
     y, v, years = draw_counts(rng, 240)
+    y *= rng.uniform(0.5, 1.5, 240)  # no counts, whose intervals are shorter
     cluster = rng.permutation(np.arange(240) % 60)
     data = {"sample_weight": years, "clusters": cluster, "statistic": "kuiper"}
     audit = audit_mean_groups(y, v, np.arange(240) % 2, **data, **FEW)
@@ -387,6 +388,75 @@ def test_pvalue_of_few_events(alternative):
             assert few["pvalues"] >= min(tail, 1) * (1 - 1e-12)
             assert few["adjusted_pvalues"] <= 0.05 or expected < 40
             assert alternative == "less" or few["low"] >= -few["mean_prediction"]
+
+
+def put_claims(number, n_rows=3000):
+    """Rates of so many claims in rows of exposures from .5 to 1, and the exposures."""
+    years = np.linspace(0.5, 1, n_rows)
+    claims = np.zeros(n_rows)
+    claims[np.linspace(0, n_rows - 1, number).astype(int)] = 1
+    return claims / years, years
+
+
+@every_statistic
+@pytest.mark.parametrize("n_claims", [5, 12, 20, 60])
+def test_too_few_counts_are_those_of_a_poisson_number(statistic, n_claims):
+    """Half of the rows have too few of them, the other half is right."""
+    expected = max(2.5 * n_claims, 30.5)
+    rates, years = (np.tile(own, 2) for own in put_claims(n_claims))
+    rates[3000:] = put_claims(round(expected))[0]
+    v, group = np.full(6000, 2 * expected / years.sum()), np.repeat(["few", "right"], 3000)
+    audit = audit_mean_groups(
+        rates, v, group, statistic=statistic, sample_weight=years, random_state=0
+    )
+    few = take_group(audit, "few")
+    pvalue = max(2 * poisson.cdf(n_claims, expected), 1e-300)
+    assert few["pvalues"] <= max(pvalue, 0.001) * (1 + 1e-9)
+    assert few["adjusted_pvalues"] <= max(2 * pvalue, 0.001) * (1 + 1e-9)
+    ends = chi2.isf(0.0125, 2 * n_claims + 2) / 2 / years[:3000].sum() - v[0]
+    assert few["high"] <= ends * (1 - 1e-9)  # both are below 0
+    assert audit.find() == ["few"]
+
+
+def test_fewer_counts_are_no_less_evidence():
+    """One-sided p-values and upper ends of one group grow with the number of claims."""
+    found = []
+    for number in range(2, 41):
+        rates, years = put_claims(number)
+        v = np.full(3000, 40 / years.sum())
+        options = {"sample_weight": years, "alternative": "less", "random_state": 0}
+        audit = audit_mean_groups(rates, v, ["all"] * 3000, n_resamples=199, **options)
+        assert audit.pvalue <= poisson.cdf(number, 40) * (1 + 1e-9)
+        found.append(audit.high[0])
+    assert (np.diff(found) > 0).all()
+
+
+def test_half_the_mean_is_found_as_often_as_by_the_poisson_test():
+    """Of 30 expected claims; counts are taken as over-dispersed only if they look so."""
+    rng, found = np.random.default_rng(0), np.zeros(2)
+    for _ in range(100):
+        y, v = rng.poisson(0.05, 300), np.full(300, 0.1)
+        found[0] += audit_mean_groups(y, v, ["all"] * 300, n_resamples=99).pvalue <= 0.05
+        found[1] += 2 * poisson.cdf(y.sum(), 30) <= 0.05
+    assert found[0] >= found[1] - 5 > 50
+
+
+def test_amounts_and_clumps_are_no_single_events():
+    """Twelve claims of unequal sizes, and twelve in clumps of six, where 30 are expected."""
+    sizes = np.exp(norm.isf((np.arange(12) + 0.5) / 12))
+    for own in (sizes * 12 / sizes.sum(), np.repeat([6.0, 0.0], [2, 10])):
+        y = np.zeros(3000)
+        y[:12] = own
+        audit = audit_mean_groups(y, np.full(3000, 0.01), ["all"] * 3000, random_state=0)
+        assert audit.pvalue >= 2 * poisson.cdf(2, 30 / 6) * (1 - 1e-9)
+        assert audit.high[0] > 0
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_events_where_none_was_expected(statistic):
+    y = np.repeat([1.0, 0.0], [3, 297])
+    audit = audit_mean_groups(y, np.zeros(300), ["all"] * 300, statistic=statistic, **FEW)
+    assert audit.pvalue < 1e-200
 
 
 @every_statistic

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, poisson
 
 from skcal._numerics.inference._signed_residuals import UnitSums, unite_neighbours
 from skcal.inference import mean_calibration_test
@@ -215,6 +215,78 @@ def test_no_event_at_all(deviation, alternative):
     assert found.statistic >= 0
     low = mean_calibration_test(np.zeros(100), p - 0.02, **options)
     assert low.pvalue < 0.05
+
+
+def put_events(number, n_rows):
+    return np.repeat([1.0, 0.0], [number, n_rows - number])
+
+
+@each_deviation
+@pytest.mark.parametrize(
+    ("n_events", "n_rows", "risk"), [(1, 200, 0.9), (5, 2000, 0.02), (20, 2000, 0.02), (3, 300, 0)]
+)
+def test_few_outcomes_of_1_have_the_law_of_binomial_numbers(n_events, n_rows, risk, deviation):
+    """And as few of 0; all rows may have a weight, or two copies in a cluster."""
+    y, p = put_events(n_events, n_rows), np.full(n_rows, float(risk))
+    law = binom(n_rows, risk)
+    least, side = (law.cdf(n_events), "less") if risk else (law.sf(n_events - 1), "greater")
+    options = {"deviation": deviation, "random_state": 0}
+    for given in (
+        {},
+        {"sample_weight": np.full(n_rows, 0.3)},
+        {
+            "y_true": np.tile(y, 2),
+            "y_pred": np.tile(p, 2),
+            "clusters": np.arange(2 * n_rows) % n_rows,
+        },
+    ):
+        data = {"y_true": y, "y_pred": p} | given | options
+        assert mean_calibration_test(**data).pvalue <= 2 * least * (1 + 1e-6)
+        assert mean_calibration_test(**data, alternative=side).pvalue <= least * (1 + 1e-6)
+    mirrored = mean_calibration_test(1 - y, 1 - p, **options)
+    assert mirrored.pvalue <= 2 * least * (1 + 1e-6)
+
+
+def test_fewer_events_are_no_less_evidence():
+    """Of 40 expected ones; the p-values are those of binomial numbers, or less."""
+    p = np.full(2000, 0.02)
+    for number in range(1, 41):
+        found = mean_calibration_test(
+            put_events(number, 2000), p, alternative="less", n_resamples=19, random_state=0
+        )
+        assert found.pvalue <= max(binom(2000, 0.02).cdf(number), 1e-300) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("size", [1.0, 7.0])
+def test_few_counts_have_the_law_of_poisson(size):
+    """Of any unit, with exposures; rows of several events count as what they are."""
+    y, years = put_events(5, 1000), np.linspace(0.1, 1, 1000)
+    rate, options = np.full(1000, 40 / years.sum()), {"alternative": "less", "random_state": 0}
+    rates = mean_calibration_test(size * y / years, size * rate, sample_weight=years / 3, **options)
+    assert rates.pvalue <= poisson(40).cdf(5) * (1 + 1e-6)
+    clumps = mean_calibration_test(size * y, np.full(1000, size * 0.04 / 5), **options)
+    assert poisson(8).cdf(4) < clumps.pvalue <= poisson(8).cdf(5) * (1 + 1e-6)
+
+
+def test_few_amounts_keep_what_protects_them():
+    """Their sizes are unknown, so that few of them may stand for many."""
+    y = np.zeros(1000)
+    y[:5] = [0.3, 0.7, 1.1, 1.9, 4.2]
+    assert mean_calibration_test(y, np.full(1000, 0.04), random_state=0).pvalue > 0.05
+
+
+def test_level_of_few_over_dispersed_counts():
+    """Their variance is twice that of Poisson; the test may reject 5 %, or 28 of 250 by chance.
+
+    More come with a probability of 5e-6 then; Poisson's law alone would reject 15 %.
+    """
+    rng, n_rejected, n_poisson = np.random.default_rng(0), 0, 0
+    for _ in range(250):
+        y, p = rng.poisson(0.1 * rng.gamma(0.1, 10, 300)), np.full(300, 0.1)
+        found = mean_calibration_test(y, p, n_resamples=99, random_state=rng)
+        n_rejected += found.pvalue <= 0.05
+        n_poisson += 2 * min(poisson(30).cdf(y.sum()), poisson(30).sf(y.sum() - 1)) <= 0.05
+    assert n_rejected <= binom(250, 0.05).isf(1e-6) < n_poisson
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import binom, norm
 
+from skcal._numerics.survival._censoring import average_share
 from skcal.inference import (
     actual_expected_ratio,
     confidence_interval,
@@ -135,8 +136,47 @@ def test_no_event_at_all():
     found = survival_calibration(
         np.zeros(32), time, np.full((32, 1), 0.5), times=[1], clusters=pairs
     ).horizons[0]
-    assert found.pvalue == 1
+    assert 2**-15 <= found.pvalue < 2**-12  # of 15 pairs that were followed, each of one kind
     assert found.observed.high == 1
+
+
+@pytest.mark.parametrize(
+    ("n_events", "n_rows", "risk"), [(1, 200, 0.9), (5, 2000, 0.02), (3, 300, 0.0)]
+)
+def test_few_events_have_the_law_of_binomial_numbers(n_events, n_rows, risk):
+    """Without censoring; p-values are corrected for two horizons that are alike."""
+    event = np.arange(n_rows) < n_events
+    time = np.where(event, 0.5, 3.0)
+    law = binom(n_rows, risk)
+    pvalue = 2 * (law.cdf(n_events) if risk else law.sf(n_events - 1))
+    found = survival_calibration(
+        event, time, np.full((n_rows, 2), risk), times=[1, 2], n_resamples=99, random_state=0
+    )
+    assert found.pvalue <= 2 * pvalue * (1 + 1e-6)
+    assert ("times as high as they should be" if risk else "risks are too low") in str(found)
+
+
+def test_few_events_of_censored_rows():
+    """Half of the rows leave at once: the others are all that tells."""
+    event = np.arange(400) < 5
+    time = np.where(event, 0.5, np.where(np.arange(400) < 200, 3.0, 0.1))
+    found = survival_calibration(
+        event, time, np.full((400, 1), 0.2), times=[1], n_resamples=99, random_state=0
+    )
+    low, high = (2 * binom(n, 0.2).cdf(5) for n in (220, 180))
+    assert low < found.pvalue < high
+
+
+def test_events_count_as_greenwood_says():
+    """Half of the rows leave at .5, and the hazard is the same before and after."""
+    event, time = np.zeros(100, dtype=bool), np.repeat([0.5, 2.0], 50)
+    survival = np.exp(-3 * np.array([0.0, 1.0]))
+    places = np.array([0.0, 1.0])
+    middle, end = np.exp(1.5), np.exp(3)
+    expected = ((middle - 1) + 2 * (end - middle)) / (end - 1)
+    assert average_share(event, time, places, survival) == pytest.approx(expected)
+    assert average_share(event, time + 2, places, survival) == pytest.approx(1)
+    assert average_share(event, time, places, np.ones(2)) == pytest.approx(1.5)
 
 
 def test_last_event_after_censored_rows():
@@ -223,14 +263,37 @@ def test_frame(rng):
     assert frame["test"].tolist() == [one.test.pvalue for one in found.horizons]
 
 
-def test_where_no_slope_exists(rng):
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("n_certain", [1, 4])
+def test_risks_of_0_and_1_have_no_log_odds(rng, n_certain, clustered):
+    """Intercept and slope are those of the other rows, and the sentence says so."""
     event, time, risk = draw_times(rng)
-    risk[0] = 0, 1, 1
-    for one in survival_calibration(event, time, risk, times=TIMES, n_resamples=2).horizons:
-        assert np.isnan(one.slope.estimate)
-        assert one.slope[1:] == (-np.inf, np.inf)
+    risk[:n_certain] = np.tile([0, 1, 1], (n_certain, 1))
+    options = {"clusters": np.arange(300) // 3} if clustered else {}
+    found = survival_calibration(event, time, risk, times=TIMES, n_resamples=2, **options)
+    y = pseudo_values(event, time, horizon=TIMES)[n_certain:]
+    if clustered:
+        options["clusters"] = options["clusters"][n_certain:]
+    for one, target, p in zip(found.horizons, y.T, risk[n_certain:].T, strict=True):
+        scaled = mean_recalibration(target, p, link="logit", **options)
+        assert one.slope == scaled.slope
+        assert one.calibration_in_the_large == scaled.calibration_in_the_large
+        assert one.n_certain == n_certain
+        count = "1 row" if n_certain == 1 else "4 rows"
+        assert str(one).endswith(
+            f" Intercept and slope leave out {count} with a risk of exactly 0 or 1."
+        )
+    assert found.to_frame()["n_certain"].tolist() == [n_certain] * 3
+
+
+def test_where_no_slope_exists(rng):
+    event, time, _ = draw_times(rng)
     found = survival_calibration(event, time, np.zeros((300, 1)), times=[1], n_resamples=2)
-    assert np.isnan(found.horizons[0].ratio.estimate)
+    (one,) = found.horizons
+    assert np.isnan(one.ratio.estimate)
+    assert np.isnan(one.slope.estimate)
+    assert one.slope[1:] == (-np.inf, np.inf)
+    assert str(one).endswith(" 300 rows with a risk of exactly 0 or 1 have no log odds.")
 
 
 def test_refusals():

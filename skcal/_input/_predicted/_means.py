@@ -10,6 +10,7 @@ from skcal._input._groups import read_groups
 from skcal._input._predicted._response_rows import check_values, refuse_rows
 from skcal._input._validation import check_number, check_sample_weight
 from skcal._numerics.inference._mean_recalibration import has_least_loss
+from skcal._numerics.inference._rare_events import find_event_law
 from skcal._tools._order import sort_rows
 
 # Squares of larger numbers might overflow.
@@ -36,6 +37,12 @@ class MeanRows(NamedTuple):
     def may_be_rare(self):
         """Whether targets are sums of events, and 0 where there is none: nothing is negative."""
         return min(self.targets.min(), self.predictions.min()) >= 0
+
+    def find_law(self):
+        """The `EventLaw` of the targets, None where there is none."""
+        if not self.may_be_rare():
+            return None
+        return find_event_law(self.targets, self.predictions, self.list_weights(), self.member)
 
 
 def read_means(y_true, y_pred, sample_weight=None, clusters=None, *, positive=False):

@@ -6,7 +6,13 @@ from scipy.special import stdtrit
 from skcal._numerics.cells._order import rank_by_weight
 from skcal._numerics.inference._cluster_signs import sum_pairs
 from skcal._numerics.inference._group_statistics import KuiperStatistic, cut_cells
-from skcal._numerics.inference._rare_events import bound_expected, find_tails
+from skcal._numerics.inference._rare_events import (
+    bound_expected,
+    choose_tail,
+    count_events,
+    find_tails,
+    widen_law,
+)
 from skcal._numerics.inference._signed_groups import (
     UNDERSTATED,
     GroupPulls,
@@ -45,9 +51,11 @@ class MeanGroups:
             for value in (1.0, rows.targets, rows.predictions)
         )
         self._n_events = groups.sum_rows(1.0 * (rows.targets > 0))
-        most = np.minimum(_FEW, groups.sum_rows(np.ones(n_rows)) / 2)
-        self._has_few = rows.may_be_rare() & (self._n_events < most)
+        half = groups.sum_rows(np.ones(n_rows)) / 2
+        self._has_few = rows.may_be_rare() & (self._n_events < np.minimum(_FEW, half))
+        self._is_rare = self._n_events < half
         self._size = self._find_size() if self._has_few.any() else 1.0
+        self._law = self._find_law()
 
     def make_statistic(self, statistic, alternative):
         """Statistics of all groups; with few events, p-values are no smaller than Poisson's."""
@@ -55,6 +63,14 @@ class MeanGroups:
         if statistic == "mean":
             return StudentisedMean(self._gather(self._pulls), least, alternative)
         return self._make_slope(least) if statistic == "slope" else self._make_kuiper(least)
+
+    def find_pvalues(self, alternative):
+        """p-values of the means by the law of few events; 1 where there is none."""
+        if self._law is None:
+            return np.ones(len(self._mass))
+        sums = self._outcome, self._prediction, self._mass
+        pvalues = self._law.find_pvalues(*sums, alternative)
+        return np.where(self._law.is_share | self._is_rare, pvalues, 1.0)
 
     def describe(self, alpha, alternative):
         """Mean target and prediction of each group, and the ends of intervals of the difference.
@@ -78,6 +94,8 @@ class MeanGroups:
             self._scale * (gap - error * undo_skewness(end, UNDERSTATED * skewness))
             for end in (far, -far)
         )
+        if self._law is not None:
+            low, high = self._shorten(low, high, tail)
         least, most = (
             np.multiply(end, self._size, where=end > 0, out=np.zeros(len(end))) / mass - prediction
             for end in bound_expected(self._n_events, tail)
@@ -94,10 +112,8 @@ class MeanGroups:
         with np.errstate(over="ignore"):  # tiny events beside large predictions
             expected = self._prediction / self._size
         at_most, at_least = find_tails(self._n_events, expected)
-        if alternative == "two-sided":
-            chance = 2 * np.where(self._outcome <= self._prediction, at_most, at_least)
-        else:
-            chance = at_most if alternative == "less" else at_least
+        is_less = self._outcome <= self._prediction
+        chance = choose_tail(at_most, at_least, is_less, alternative)
         return np.log(np.clip(chance, _TINY, 1.0))
 
     def _find_size(self):
@@ -105,6 +121,26 @@ class MeanGroups:
         sums = self._rows.sum_units(self._rows.targets)
         largest = sums.max()
         return largest * ((sums / largest) @ (sums / sums.sum())) if largest > 0 else np.inf
+
+    def _shorten(self, low, high, tail):
+        """Ends that reach no further than where few events, or few rows without one, let them."""
+        is_few = self._law.has_few(self._outcome, self._mass)
+        ends = self._law.bound_sums(self._outcome, self._mass, tail)
+        least, most = ((end - self._prediction) / self._mass for end in ends)
+        low = np.where(is_few & ~self._is_rare & self._law.is_share, np.maximum(low, least), low)
+        return low, np.where(is_few & self._is_rare, np.minimum(high, most), high)
+
+    def _find_law(self):
+        """The law of events, which may clump more in some groups than in all; None of amounts."""
+        law = self._rows.find_law()
+        if law is None:
+            return None
+        columns = count_events(law, self._rows.targets, self._rows.predictions, self._weights)
+        sums = map(self._groups.sum_rows, columns)
+        products = (columns[i] * columns[j] for i, j in ((0, 0), (0, 1), (1, 1)))
+        rows = [self._groups.sum_rows(values) for values in products]
+        units = self._gather(*columns).add_products(2)
+        return widen_law(law, *sums, rows, units, self._rows.member is not None)
 
     def _gather(self, *columns):
         return GroupPulls(self._groups.members, self._groups.pattern, self._unit, columns)

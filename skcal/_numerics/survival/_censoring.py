@@ -18,6 +18,22 @@ def find_followed(event, time, places):
     return followed[np.searchsorted(times, places, side="left")]
 
 
+def average_share(event, time, places, survival):
+    """Mean of 1 / G, which an event counts for up to the last place if times are censored.
+
+    G is `find_followed`, and `survival` the expected probabilities to have no event, at ascending
+    places from 0 on, between which the hazard is constant. Weights are those by which Greenwood's
+    variance of the Kaplan-Meier estimate exceeds that of rows without censoring.
+    """
+    ends = np.unique(np.append(places, time[time < places[-1]]))
+    logs = np.log(np.maximum(survival, np.finfo(np.float64).eps))
+    steps = np.diff(np.exp(-np.interp(ends, places, logs)))
+    if not steps.any():
+        steps = np.diff(ends)
+    followed = np.maximum(find_followed(event, time, ends[1:]), 1 / len(time))
+    return float(steps @ (1 / followed) / steps.sum())
+
+
 def find_incidence(event, is_kind, time, places):
     """Aalen-Johansen estimate of the probability of one kind of event up to each place.
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal._numerics.inference._actual_expected import bound_ratio
+from skcal._numerics.inference._rare_events import EventLaw
 
 
 def bound_horizon(actual, expected, counts, confidence_level, telling=None):
@@ -19,6 +20,23 @@ def bound_horizon(actual, expected, counts, confidence_level, telling=None):
         *ends, pvalue = bound_alike(telling, confidence_level, is_certain)
         risk, ratio = ((one[0], *both) for one, both in zip((risk, ratio), ends, strict=True))
     return tuple(min(end, 1.0) for end in risk), ratio, pvalue
+
+
+def judge_mean_risk(actual, counts, expected, share):
+    """p-value of the mean risk, where few rows have the event, or few have none.
+
+    `actual` and `counts` are sums of pseudo-values and numbers of rows in units. The rows tell as
+    much as fewer rows without censoring do, by which a binomial number is taken (F. J. Dorey, E. L.
+    Korn, 1987, Statistics in Medicine 6): as `share`, how much an event counts, or as what is seen
+    of their variance demands.
+    """
+    n_rows = counts.sum()
+    risk = min(max(actual.sum() / n_rows, 0.0), 1.0)
+    gaps, spread = actual - risk * counts, n_rows * risk * (1 - risk)
+    clumped = counts @ counts / n_rows  # if all rows of a cluster have the event, or none
+    size = max(share, gaps @ gaps / spread) if spread > 0 else share * clumped
+    sums = risk * n_rows, expected, n_rows
+    return float(EventLaw(size, True).find_pvalues(*sums, "two-sided"))
 
 
 def bound_error(error, observed, expected):
