@@ -160,17 +160,19 @@ def audit_mean_groups(
     rows, its p-value is the smaller one of that of z and of Poisson's law of
     :math:`\sum_i w_i y_i / u` where :math:`\sum_i w_i v_i / u` are expected; for targets of 0 and 1
     of a binomial number, also where few rows are without an event. Upper ends of intervals reach no
-    further than Garwood's. The unit u is that of a single event, or more: times the design effect of
-    clusters for targets of 0 and 1, and times the square of the variance over that of Poisson counts
-    where this exceeds 1 by more than its standard error, in the group or in all. Adjusted p-values
-    are the smaller ones of those of min-p, and of Holm's for these. Targets are counts if they, or
-    :math:`w_i y_i`, are multiples of the smallest, of which there must be two. Amounts are not, and
-    of few of them a test cannot know whether large ones are missing by chance.
+    further than Garwood's, or those of Clopper and Pearson. Adjusted p-values are the smaller ones
+    of min-p and of Holm's method for these.
+
+    The unit u is that of a single event, or more: times the design effect of clusters for targets
+    of 0 and 1; for counts times the square of the variance over that of Poisson's law where this
+    exceeds 1 by more than its standard error, in the group or in all. Targets are counts if they,
+    or :math:`w_i y_i`, are multiples of the smallest, of which there must be two, or one that is 1.
+    Amounts are not, and of few of them nobody can know whether large ones are missing by chance.
 
     Where 5 to 60 events were expected in 300 rows, :ref:`a table <few-events>` has the shares of
-    right models that were rejected. Where 1 to 8 events of log-normal sizes were expected in each of
-    one or ten groups of 150 rows, that was up to 6 %. Intervals that are not moved, see below,
-    missed a difference in up to 17 % of these samples of amounts.
+    right models that were rejected. Where 1 to 8 events of log-normal sizes were expected in each
+    of one or ten groups of 150 rows, that was up to 6 %, and intervals that are not moved, see
+    below, missed a difference in up to 17 %.
 
     Intervals of the difference, the mean target minus the mean prediction, are those of z
     with :math:`E_c` centred at their mean and Student's distribution, of the level

@@ -41,8 +41,7 @@ def mean_calibration_test(
 ) -> TestResult:
     r"""Test of calibration of predicted means, by random signs of the residuals.
 
-    It needs no bins, no law of the targets and no variance, and finds errors at any prediction. Where
-    few events are known to be all that there is, it counts them.
+    It needs no bins, no law of the targets and no variance, and finds errors at any prediction.
 
     Parameters
     ----------
@@ -120,15 +119,17 @@ def mean_calibration_test(
 
     Too few events make the estimated variance too small, and no draw shows that. The variance of
     targets of 0 and 1, and of counts of which less than half are above 0, follows from the
-    predictions. Where there are fewer than 100 events, or rows without one, the p-value is the
-    smaller one of that of the draws, and of their sum if this is a binomial number, or Poisson's; it
-    is 0 where events came and all predictions are 0. As in :func:`audit_mean_groups`, which tells
-    what counts are, clusters and over-dispersed counts have fewer events than there are.
+    predictions. Where there are fewer than 100 events, or 100 rows of 0 among 0 and 1, the p-value
+    is the smaller one of that of the draws, and of the sum as a binomial or a Poisson number; it is
+    0 where events came and all predictions are 0. Clusters and over-dispersed counts make a smaller
+    number of it, see :func:`audit_mean_groups`, which also tells what counts are. Targets that are
+    not known to be such keep the p-value of the draws, which few events can make too large.
 
     At 5 % the two-sided test rejected 2 to 4 % of calibrated samples of 100 rows, and 2 to 5 % of
-    1000 (few events have a :ref:`table <few-events>`): of counts with exposures, of log-normal amounts with a standard deviation of logarithms of
+    1000: of counts with exposures, of log-normal amounts with a standard deviation of logarithms of
     1, with and without 70 % zeros, of normal targets of unequal variances, and of clusters of five
-    counts. Random signs alone rejected 10 to 15 % of samples of 100 amounts.
+    counts. Random signs alone rejected 10 to 15 % of samples of 100 amounts. Few events have
+    :ref:`a table <few-events>`.
 
     Means that are wrong by 15 % were found in 64 to 71 % of samples of 300 Poisson counts with a
     mean of about 1, and in 31 to 38 % of 300 log-normal amounts. "range" and "max" found them

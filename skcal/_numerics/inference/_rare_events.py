@@ -114,7 +114,7 @@ def find_event_law(targets, predictions, weights, member):
         size = _average_weight(weights, predictions * (1 - predictions))
     else:
         size = _find_unit(positive, weights[is_event] * positive, weights, predictions)
-    if size is None or not is_share and 2 * len(positive) >= len(targets):
+    if size is None or (not is_share and 2 * len(positive) >= len(targets)):
         return None
     law = EventLaw(float(size), bool(is_share))
     columns = count_events(law, targets, predictions, weights)
