@@ -52,8 +52,11 @@ def compare_groups(statistics, draws):
 def lower_pvalues(found, others):
     """The `Comparison` with p-values of other tests of the groups, where these are smaller."""
     log_pvalues = np.minimum(found.log_pvalues, np.log(np.maximum(others, _TINY)))
-    adjusted = np.minimum(found.adjusted, adjust_by_holm(others))
-    return Comparison(found.statistics, log_pvalues, np.minimum(found.pvalues, others), adjusted)
+    return found._replace(
+        log_pvalues=log_pvalues,
+        pvalues=np.minimum(found.pvalues, others),
+        adjusted=np.minimum(found.adjusted, adjust_by_holm(others)),
+    )
 
 
 def raise_pvalues(found, least):
