@@ -11,6 +11,7 @@ from skcal._numerics.inference._rare_events import (
     choose_tail,
     count_events,
     find_tails,
+    size_events,
     widen_law,
 )
 from skcal._numerics.inference._signed_groups import (
@@ -135,12 +136,17 @@ class MeanGroups:
         law = self._rows.find_law()
         if law is None:
             return None
-        columns = count_events(law, self._rows.targets, self._rows.predictions, self._weights)
+        rows = self._rows.targets, self._rows.predictions, self._weights
+        widened = law.size / size_events(*rows, law.is_share)
+        law = law._replace(size=widened * size_events(*rows, law.is_share, self._groups.sum_rows))
+        columns = count_events(*rows)
         sums = map(self._groups.sum_rows, columns)
         products = (columns[i] * columns[j] for i, j in ((0, 0), (0, 1), (1, 1)))
-        rows = [self._groups.sum_rows(values) for values in products]
-        units = self._gather(*columns).add_products(2)
-        return widen_law(law, *sums, rows, units, self._rows.member is not None)
+        by_row = [self._groups.sum_rows(values) for values in products]
+        by_unit = self._gather(*columns).add_products(2)
+        masses = self._gather(self._weights).add_products(2)[0]
+        worst = masses / self._groups.sum_rows(self._weights**2)
+        return widen_law(law, self._rows.targets.max(), *sums, by_row, by_unit, worst)
 
     def _gather(self, *columns):
         return GroupPulls(self._groups.members, self._groups.pattern, self._unit, columns)

@@ -19,6 +19,8 @@ from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammainccinv
 _FEW = 100
 # Counts are whole up to what single precision leaves of them.
 _ROUNDING = 1e-5
+# Products of tiny targets and weights might vanish.
+_LEAST = np.finfo(np.float64).tiny
 # Stands for no event where a chance is not used.
 _NONE = 1e-300
 
@@ -105,63 +107,82 @@ def find_event_law(targets, predictions, weights, member):
 
     None is negative. The size is what predictions say, or what rows or clusters show if it is more.
     """
-    is_event = targets > 0
-    positive = targets[is_event]
+    positive = targets[targets > 0]
     if len(positive) == 0:
         return None
-    is_share = predictions.max() <= 1 and (positive == 1).all()
-    if is_share:
-        size = _average_weight(weights, predictions * (1 - predictions))
-    else:
-        size = _find_unit(positive, weights[is_event] * positive, weights, predictions)
-    if size is None or (not is_share and 2 * len(positive) >= len(targets)):
+    is_share = bool(predictions.max() <= 1 and (positive == 1).all())
+    if not is_share and 2 * len(positive) >= len(targets):
         return None
-    law = EventLaw(float(size), bool(is_share))
-    columns = count_events(law, targets, predictions, weights)
+    size = size_events(targets, predictions, weights, is_share)
+    if size is None:
+        return None
+    columns = count_events(targets, predictions, weights)
     units = columns if member is None else [np.bincount(member, values) for values in columns]
+    masses = weights if member is None else np.bincount(member, weights)
+    worst = masses @ masses / (weights @ weights)
     products = ((one @ one, one @ other, other @ other) for one, other in (columns, units))
-    return widen_law(law, *map(np.sum, columns), *products, member is not None)
+    law = EventLaw(size, is_share)
+    return widen_law(law, positive.max(), *map(np.sum, columns), *products, worst)
 
 
-def count_events(law, targets, predictions, weights):
-    """Weighted events of rows, and as many that are spread by the predictions."""
-    events, total = weights * (targets / law.size), weights @ predictions
-    spread = (
-        weights * (predictions * (events.sum() / total)) if total > 0 else np.zeros(len(events))
+def size_events(targets, predictions, weights, is_share, sum_rows=np.sum):
+    """Mean weight of an event, times its unit if events are counts; None of amounts.
+
+    The weights of 0 and 1 may depend on them, as those of classes do.
+    """
+    if not is_share:
+        return _find_unit(targets, predictions, weights, sum_rows)
+    spread = weights * (predictions * (1 - predictions))
+    total = sum_rows(spread)
+    mean = _divide(sum_rows(weights**2), sum_rows(weights))
+    expected = _divide(sum_rows(weights * spread), total, mean)
+    risk = _divide(sum_rows(spread * predictions), total)
+    is_event, is_other = (
+        _divide(sum_rows(weights * own), sum_rows(own))
+        for own in (weights * targets, weights * (1 - targets))
     )
-    return events, spread
+    return np.maximum(expected, (1 - risk) * is_event + risk * is_other)
 
 
-def widen_law(law, events, expected, rows, units, is_clustered):
+def count_events(targets, predictions, weights):
+    """Weighted events of rows, in units of the largest target, and as many spread by predictions."""
+    events = weights * (targets / targets.max())
+    return events, events.sum() * _divide(weights * predictions, weights @ predictions)
+
+
+def widen_law(law, unit, events, expected, rows, units, worst):
     """The law with a larger size where sums of units vary by more.
 
-    `events` and `expected` are sums of what `count_events` finds, `rows` and `units` those of its
-    squares and products by rows and by units. Outcomes of 0 and 1 vary by more in clusters alone.
+    `events` and `expected` are sums of what `count_events` finds in a `unit`, `rows` and `units`
+    those of its squares and products by rows and by units. Outcomes of 0 and 1 vary by more in
+    clusters alone, and at most by `worst`, if all rows of a cluster have an event, or none.
+    Effects are squared, as the same few events estimate them.
     """
-    rate = np.divide(events, expected, out=np.zeros(np.shape(events)), where=expected > 0)
-    own, shared = (one - 2 * rate * both + rate**2 * other for one, both, other in (rows, units))
+    own, shared = (
+        one
+        - 2 * events * _divide(both, expected)
+        + events**2 * _divide(_divide(other, expected), expected)
+        for one, both, other in (rows, units)
+    )
     if law.is_share:
-        if not is_clustered:
-            return law
-        is_seen = own > _ROUNDING * rows[0]  # else all rows of equal risks have an event, or none
-        unseen = np.where(np.asarray(events) > 0, np.inf, 1.0)
-        effect = np.divide(shared, own, out=unseen, where=is_seen)
-        return law._replace(size=law.size * np.maximum(effect, 1.0))
-    excess = np.divide(shared, events, out=np.zeros(np.shape(events)), where=events > 0)
-    # Beyond its standard error under Poisson's law; squared, as the same few events estimate it.
-    error = np.sqrt(2 * units[2]) / np.where(expected > 0, expected, np.inf)
+        effect = np.where(own > _ROUNDING * rows[0], _divide(shared, own), worst)
+        return law._replace(size=law.size * np.clip(effect**2, 1.0, worst))
+    excess = _divide(shared, events * (law.size / unit))
+    # Beyond its standard error under Poisson's law.
+    error = _divide(np.sqrt(2 * units[2]), expected)
     return law._replace(size=law.size * np.maximum(excess - error, 1.0) ** 2)
 
 
-def _find_unit(positive, exposed, weights, predictions):
+def _find_unit(targets, predictions, weights, sum_rows):
     """Mean size of a single event, if targets or their products with exposures are counts."""
-    sizes = []
+    positive, exposed, sizes = targets[targets > 0], (weights * targets)[targets > 0], []
     if _is_whole(positive):
-        shape = predictions / (predictions.max() or 1.0)
-        sizes.append(positive.min() * _average_weight(weights, shape))
+        spread = weights * (predictions / (predictions.max() or 1.0))
+        mean = _divide(sum_rows(weights**2), sum_rows(weights))
+        sizes.append(positive.min() * _divide(sum_rows(weights * spread), sum_rows(spread), mean))
     if _is_whole(exposed):
         sizes.append(exposed.min())
-    return max(sizes, default=None)
+    return np.maximum.reduce(np.broadcast_arrays(_LEAST, *sizes)) if sizes else None
 
 
 def _is_whole(sizes):
@@ -169,15 +190,15 @@ def _is_whole(sizes):
     if len(sizes) == 1:
         return sizes[0] == 1
     smallest, largest = sizes.min(), sizes.max()
-    if smallest < _ROUNDING * largest:  # and else of amounts in small units
+    if not smallest > _ROUNDING * largest:  # and else of amounts in small units
         return False
     ratios = sizes / smallest
     return (np.abs(ratios - np.rint(ratios)) < _ROUNDING).all()
 
 
-def _average_weight(weights, variance):
-    """Mean weight of events of these variances."""
-    total = weights @ variance
-    if total <= 0:
-        variance, total = np.ones(len(weights)), weights.sum()
-    return weights**2 @ variance / total
+def _divide(total, parts, default=0.0):
+    """Ratios, `default` where nothing is divided."""
+    out = np.array(
+        np.broadcast_to(default, np.broadcast_shapes(np.shape(total), np.shape(parts))), float
+    )
+    return np.divide(total, parts, out=out, where=np.asarray(parts) > 0)
