@@ -5,7 +5,7 @@ in which some number of events is expected, the share in % that is rejected at .
 ``mean_calibration_test`` ("test"), or ``survival_calibration`` of censored rows, and by
 ``audit_mean_groups`` of one group ("audit"). Beside them is the two-sided test of Poisson, or the
 binomial one, where outcomes are independent and all have the same weight. Models are right, or
-predict twice as much as there is. An argument sets another number of samples than 1000. Tests draw
+predict twice as much as there is. An argument sets another number of samples than 400. Tests draw
 199 times.
 """
 
@@ -134,4 +134,4 @@ def main(n_samples):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)

@@ -161,7 +161,9 @@ def audit_mean_groups(
     :math:`\sum_i w_i y_i / u` where :math:`\sum_i w_i v_i / u` are expected; for targets of 0 and 1
     of a binomial number, also where few rows are without an event. Upper ends of intervals reach no
     further than Garwood's, or those of Clopper and Pearson. Adjusted p-values are the smaller ones
-    of min-p and of Holm's method for these.
+    of min-p and of Holm's method for these. Where fewer than 10 rows of a group are 0 among targets
+    of 0 and 1, and less than half, its p-value is no smaller than that of the binomial number, and
+    the interval is Clopper and Pearson's.
 
     The unit u is that of a single event, or more: times the design effect of clusters for targets
     of 0 and 1; for counts times the square of the variance over that of Poisson's law where this

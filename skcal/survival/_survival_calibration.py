@@ -112,7 +112,9 @@ def _judge(found):
     if np.isnan(ratio.estimate):  # nothing was expected
         return "risks are too low"
     if ratio.high < 1 and ratio.estimate < 0.5:
-        return f"risks are {1 / ratio.estimate:.2g} times as high as they should be"
+        times = 1 / ratio.estimate
+        shown = f"{times:.2g}" if times < 10 else f"{times:.0f}"
+        return f"risks are {shown} times as high as they should be"
     (error,) = show_percentages(abs(1 - 1 / ratio.estimate))
     if ratio.low > 1:
         return f"risks are {error} too low"

@@ -52,15 +52,21 @@ class MeanGroups:
             for value in (1.0, rows.targets, rows.predictions)
         )
         self._n_events = groups.sum_rows(1.0 * (rows.targets > 0))
-        half = groups.sum_rows(np.ones(n_rows)) / 2
-        self._has_few = rows.may_be_rare() & (self._n_events < np.minimum(_FEW, half))
-        self._is_rare = self._n_events < half
+        n_all = groups.sum_rows(np.ones(n_rows))
+        most = np.minimum(_FEW, n_all / 2)
+        self._has_few = rows.may_be_rare() & (self._n_events < most)
+        self._is_rare = self._n_events < n_all / 2
         self._size = self._find_size() if self._has_few.any() else 1.0
         self._law = self._find_law()
+        is_share = self._law is not None and self._law.is_share
+        self._lacks_few = is_share & (n_all - self._n_events < most)
 
     def make_statistic(self, statistic, alternative):
-        """Statistics of all groups; with few events, p-values are no smaller than Poisson's."""
+        """Statistics of all groups; with few events, p-values are no smaller than these tell."""
         least = np.where(self._has_few, self._find_chance(alternative), -np.inf)
+        if self._lacks_few.any():
+            chance = np.log(np.maximum(self.find_pvalues(alternative), _TINY))
+            least = np.where(self._lacks_few, chance, least)
         if statistic == "mean":
             return StudentisedMean(self._gather(self._pulls), least, alternative)
         return self._make_slope(least) if statistic == "slope" else self._make_kuiper(least)
@@ -103,7 +109,7 @@ class MeanGroups:
         )
         low = np.where(self._has_few, np.maximum(np.minimum(low, least), -prediction), low)
         high = np.where(self._has_few, np.maximum(high, most), high)
-        is_known = is_known | (self._has_few & (self._n_events == 0))
+        is_known = is_known | (self._has_few & (self._n_events == 0)) | self._lacks_few
         low = np.where(is_known & (alternative != "less"), low, -np.inf)
         high = np.where(is_known & (alternative != "greater"), high, np.inf)
         return self._outcome / mass, prediction, low, high
@@ -129,7 +135,9 @@ class MeanGroups:
         ends = self._law.bound_sums(self._outcome, self._mass, tail)
         least, most = ((end - self._prediction) / self._mass for end in ends)
         low = np.where(is_few & ~self._is_rare & self._law.is_share, np.maximum(low, least), low)
-        return low, np.where(is_few & self._is_rare, np.minimum(high, most), high)
+        high = np.where(is_few & self._is_rare, np.minimum(high, most), high)
+        # Of fewer yet, ends are these.
+        return np.where(self._lacks_few, least, low), np.where(self._lacks_few, most, high)
 
     def _find_law(self):
         """The law of events, which may clump more in some groups than in all; None of amounts."""

@@ -145,7 +145,7 @@ def size_events(targets, predictions, weights, is_share, sum_rows=np.sum):
 
 
 def count_events(targets, predictions, weights):
-    """Weighted events of rows, in units of the largest target, and as many spread by predictions."""
+    """Weighted events of rows, in units of the largest target, and as many by predictions."""
     events = weights * (targets / targets.max())
     return events, events.sum() * _divide(weights * predictions, weights @ predictions)
 
