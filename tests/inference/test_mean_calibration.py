@@ -247,6 +247,16 @@ def test_few_outcomes_of_1_have_the_law_of_binomial_numbers(n_events, n_rows, ri
     assert mirrored.pvalue <= 2 * least * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("n_events", [2, 5, 10])
+def test_few_events_behind_class_weights(n_events):
+    """Logarithms of p-values are those of the binomial number, up to a tenth; 40 are expected."""
+    y = put_events(n_events, 2000)
+    options = {"sample_weight": np.where(y == 1, 10.0, 1.0), "n_resamples": 19, "random_state": 0}
+    p = np.full(2000, 10 * 0.02 / (10 * 0.02 + 0.98))
+    found = mean_calibration_test(y, p, alternative="less", **options)
+    assert 1 <= np.log(found.pvalue) / binom(2000, 0.02).logcdf(n_events) <= 1.1
+
+
 def test_fewer_events_are_no_less_evidence():
     """Of 40 expected ones; the p-values are those of binomial numbers, or less."""
     p = np.full(2000, 0.02)
