@@ -165,10 +165,10 @@ def audit_mean_groups(
     of 0 and 1, and less than half, its p-value is no smaller than that of the binomial number, and
     the interval is Clopper and Pearson's.
 
-    The unit u is that of a single event, of mean weight, which may depend on the event as weights of
-    classes do. It is more, for targets of 0 and 1 times the square of the design effect of clusters;
-    for counts times the square of the variance over that of Poisson's law where this exceeds 1 by
-    more than its standard error, in the group or in all. Targets are counts if they,
+    The unit u is that of a single event, of mean weight, which may depend on the event as weights
+    of classes do, or more: for targets of 0 and 1 times the square of the design effect of
+    clusters; for counts times the square of the variance over that of Poisson's law where this
+    exceeds 1 by more than its standard error, in the group or in all. Targets are counts if they,
     or :math:`w_i y_i`, are multiples of the smallest, of which there must be two, or one that is 1.
     Amounts are not, and of few of them nobody can know whether large ones are missing by chance.
 

@@ -198,7 +198,5 @@ def _is_whole(sizes):
 
 def _divide(total, parts, default=0.0):
     """Ratios, `default` where nothing is divided."""
-    out = np.array(
-        np.broadcast_to(default, np.broadcast_shapes(np.shape(total), np.shape(parts))), float
-    )
+    out = np.full(np.broadcast(total, parts).shape, default, dtype=float)
     return np.divide(total, parts, out=out, where=np.asarray(parts) > 0)
