@@ -7,6 +7,12 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal._input._validation import check_number, check_option
+from skcal._numerics.curves._evidence import (
+    N_BANDWIDTHS,
+    choose_bandwidth,
+    find_evidence,
+    place_by_evidence,
+)
 from skcal._numerics.curves._kernel_regression import (
     average_on_kernel,
     count_on_kernel,
@@ -69,11 +75,31 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
         bandwidth = max(value, NARROWEST[scale])
     line = _lay_line(sample, CURVE_SCALES[scale], bandwidth, n_points)
     _check_narrowest(bandwidth, line.width)
-    share = bandwidth / line.width
+    return _trace_on(line, sample, value, bandwidth), line
+
+
+def trace_by_evidence(sample, ties, n_rows, value, n_points):
+    """The curve of `trace_curve` whose kernel gathers events enough everywhere, its `Line`, and
+    how many events it gathers.
+
+    `ties` are the predictions of the sample in order, `n_rows` the effective number of its rows.
+    The bandwidth is a part of the evidence, see `place_by_evidence`.
+    """
+    n_events = n_rows * find_evidence(ties)
+    bandwidth = choose_bandwidth(n_events)
+    places = place_by_evidence(ties.predictions, ties.weight)
+    grid = np.interp(np.linspace(0.0, 1.0, n_points), places, ties.predictions)
+    line = Line(lambda predictions: np.interp(predictions, ties.predictions, places), 1.0, grid)
+    gathered = n_events * min(N_BANDWIDTHS * bandwidth, 1.0)
+    return _trace_on(line, sample, value, bandwidth), line, gathered
+
+
+def _trace_on(line, sample, value, bandwidth):
+    share, n_points = bandwidth / line.width, len(line.grid)
     moments = sample.curve_moments(_count_cells(share), line.place)
     prob_pred, prob_true, density = regress_on_kernel(moments, share, n_points)
     density /= line.width
-    return SmoothedCurve(line.grid, prob_pred, prob_true, density, float(bandwidth), value), line
+    return SmoothedCurve(line.grid, prob_pred, prob_true, density, float(bandwidth), value)
 
 
 def trace_density(sample, bandwidth, n_points, scale):

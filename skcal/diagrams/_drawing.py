@@ -16,6 +16,7 @@ _MARKERS = {style["linestyle"]: marker for style, marker in zip(CURVE_STYLES, "o
 # What kinds of curves look like, apart from their colours and dashes.
 _KIND_STYLES = {
     "smooth": {"linewidth": 2},
+    "adaptive": {"linewidth": 2},
     "nadaraya-watson": {"linewidth": 2},
     "isotonic": {"linewidth": 1.5, "marker": "o", "markersize": 3},
     "binned": {"linewidth": 1, "marker": "o", "markersize": 5},
@@ -53,7 +54,7 @@ def draw_curves(ax, curves, labels, styles, frame, *, separate):
 
 def find_alone(curve, frame, shown):
     """Numbers of points that stand for a shown piece of a smoothed curve too short to be seen."""
-    if curve.kind not in SMOOTHED:
+    if curve.kind not in (*SMOOTHED, "adaptive"):
         return np.empty(0, dtype=np.intp)
     shown = np.pad(shown, 1)
     starts = np.flatnonzero(shown[1:-1] & ~shown[:-2])

@@ -14,6 +14,7 @@ from skcal._estimates._smooth import (
     check_curve_bandwidth,
     expect_by_chance,
     measure_sample,
+    trace_by_evidence,
     trace_curve,
     trace_density,
 )
@@ -26,7 +27,9 @@ from skcal._input._validation import (
     check_option,
     check_rng,
 )
+from skcal._numerics.curves._evidence import ENOUGH_EVENTS, N_BANDWIDTHS
 from skcal._numerics.errors._binned import count_bins
+from skcal.diagrams._curve import MOST_BY_CHANCE
 from skcal.diagrams._figure import CROWDED
 from skcal.diagrams._frame import NEAR
 from skcal.diagrams._layer import check_layers
@@ -56,6 +59,8 @@ _MOST_NEAR = 0.9
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
+# Share of the rows that a curve may show by windows of few events.
+_FEW_SHARE = 0.01
 # Bandwidth of the density at the bottom, whatever that of the curve is: it shows where the rows
 # are, and those of several models compare. That of logits is about as wide at 1/2. Where axes show
 # a part of the probabilities it is finer, and there are more points.
@@ -235,7 +240,8 @@ class Estimate:
     """One curve as it is estimated from a source: what its layers are computed from.
 
     `smooth` is the smoothed curve with its density, whatever the kind of the curve, and `line` says
-    where the predictions lie on the scale of the diagram. `edges` and `binned_ece` are of the bins
+    where the predictions lie on the scale of the diagram. `curve` and `curve_line` are those of an
+    adaptive curve where that is drawn, whose kernel gathers `n_gathered` events. `edges` and `binned_ece` are of the bins
     of a binned curve, or hold one value each, else None. `prob_pred` and `prob_true` are the points
     of the curve.
     """
@@ -247,9 +253,9 @@ class Estimate:
         bandwidth = options.bandwidth or max(self.smooth_ece, NARROWEST[options.scale])
         self.prob_range = self.near_ends = None
         if options.scale == "probability":
-            mass = np.cumsum(rows.weights_on_grid(_N_CELLS, 1))
-            self.prob_range = self._find_range(mass, min(_TAIL, _MOST_BEYOND / source.n_rows))
-            self.near_ends = self._measure_nearness(mass)
+            self._mass = np.cumsum(rows.weights_on_grid(_N_CELLS, 1))
+            self.prob_range = self._find_range(self._mass, min(_TAIL, _MOST_BEYOND / source.n_rows))
+            self.near_ends = self._measure_nearness(self._mass)
         n_points = self._count_points(bandwidth, 2)
         self.smooth, self.line = trace_curve(
             rows, self.smooth_ece, options.bandwidth, n_points, options.scale
@@ -259,8 +265,12 @@ class Estimate:
             self.prob_range = self._find_range(mass, _TAIL, self.line)
         self.edges = self.binned_ece = None
         self.kind = self._choose_kind() if options.kind == "auto" else options.kind
+        self.curve, self.curve_line, self.n_gathered = self.smooth, self.line, None
         if self.kind == "smooth":
             points = self.smooth.prob_pred, self.smooth.prob_true
+        elif self.kind == "adaptive":
+            self._trace_by_evidence()
+            points = self.curve.prob_pred, self.curve.prob_true
         elif self.kind == "nadaraya-watson":
             points = self.smooth.grid, self.smooth.prob_true
         elif self.kind == "isotonic":
@@ -278,12 +288,42 @@ class Estimate:
         self.prob_pred, self.prob_true = points
 
     def _choose_kind(self):
-        """Points where few predictions have many rows each: between them a curve shows nothing."""
+        """Points where few predictions have many rows each: between them a curve shows nothing.
+
+        The curve of SmoothECE where that is known to be more than chance, and has events enough.
+        """
         if self.options.bandwidth is not None:
             return "smooth"
         values = self.source.list_values(_FEW_VALUES)
-        is_rich = values is not None and self.source.n_rows >= _ROWS_OF_A_VALUE * len(values)
-        return "values" if is_rich else "smooth"
+        if values is not None and self.source.n_rows >= _ROWS_OF_A_VALUE * len(values):
+            return "values"
+        if self.chance is None:
+            return "adaptive"
+        mean, deviation = self.chance
+        is_more = self.smooth_ece > mean + MOST_BY_CHANCE * deviation
+        return "smooth" if is_more and self._has_events() else "adaptive"
+
+    def _has_events(self):
+        """Whether the kernel of the smooth curve gathers outcomes of both kinds nearly everywhere.
+        """
+        density, means = self.smooth.density, self.smooth.prob_true
+        n_rows = self.source.n_samples * N_BANDWIDTHS * self.smooth.bandwidth * density
+        few = n_rows * np.minimum(means, 1 - means) < ENOUGH_EVENTS
+        return density[few].sum() <= _FEW_SHARE * density.sum()
+
+    def _trace_by_evidence(self):
+        """The curve whose kernel gathers events enough, in place of that of SmoothECE."""
+        source, options = self.source, self.options
+        n_rows = source.n_samples * source.share_of_clusters(options.confidence_level)
+        self.curve, self.curve_line, self.n_gathered = trace_by_evidence(
+            source.rows, source.merged.sorted, n_rows, self.smooth_ece, _FEWEST
+        )
+        # The largest predictions of a rare event are a small part of a wide square.
+        first, last = self.curve.prob_pred[[0, -1]].tolist()
+        if options.scale == "probability":
+            self.prob_range = self._find_range(self._mass, _TAIL)
+        low, high = self.prob_range
+        self.prob_range = min(low, first), max(high, last)
 
     def trace_finely(self):
         """Density and mean outcomes of a narrow bandwidth."""
@@ -316,11 +356,12 @@ class Estimate:
             kind=self.kind,
             density_grid=self.smooth.grid,
             bandwidth=self.smooth.bandwidth,
+            n_gathered=self.n_gathered,
             smooth_ece=self.smooth_ece,
             smooth_ece_error=self.source.smooth_ece_error,
             binned_ece=self.binned_ece,
             smooth_ece_interval=self._find_interval(),
-            smooth_ece_chance=self._find_chance(),
+            smooth_ece_chance=self.chance,
             mean_pred=mean_pred,
             mean_true=mean_true,
             near_ends=self.near_ends,
@@ -338,12 +379,13 @@ class Estimate:
         rng = check_rng(seed)
         return self.source.find_interval(options.scale, options.confidence_level, rng)
 
-    def _find_chance(self):
+    @cached_property
+    def chance(self):
         """Mean and deviation of smECE of a calibrated model, or None where that is not known."""
         source = self.source
         if source.member is not None or not source.is_counted or not source.is_hard:
             return None
-        return expect_by_chance(self.source, self.line)
+        return expect_by_chance(source, self.line)
 
     @cached_property
     def _has_few_rows(self):

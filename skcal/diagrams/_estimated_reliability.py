@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from skcal.streaming import CalibrationSummary
 
 
+Kind = Literal["auto", "smooth", "adaptive", "nadaraya-watson", "isotonic", "binned", "values"]
+
+
 class EstimatedReliability(CurveDisplay):
     """Base class of `ReliabilityDisplay`: the class methods that compute one from data.
 
@@ -43,7 +46,7 @@ class EstimatedReliability(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         reduction: Reduction = "auto",
         clusters: ArrayLike | None = None,
-        kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
+        kind: Kind = "auto",
         n_bins: int | Literal["cube_root"] | None = None,
         strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
@@ -82,8 +85,8 @@ class EstimatedReliability(CurveDisplay):
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
             depend on each other in any way, see :ref:`clusters`. None means independent rows.
         kind : str, default="auto"
-            How the mean outcome is estimated, one of "auto", "smooth", "nadaraya-watson",
-            "isotonic", "binned" and "values", see :meth:`from_predictions`.
+            How the mean outcome is estimated, one of "auto", "smooth", "adaptive",
+            "nadaraya-watson", "isotonic", "binned" and "values", see :meth:`from_predictions`.
         n_bins : int or "cube_root", default=None
             Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
             see :func:`skcal.metrics.expected_calibration_error`.
@@ -177,7 +180,7 @@ class EstimatedReliability(CurveDisplay):
         labels: ArrayLike | None = None,
         reduction: Reduction = "auto",
         clusters: ArrayLike | None = None,
-        kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
+        kind: Kind = "auto",
         n_bins: int | Literal["cube_root"] | None = None,
         strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
@@ -224,14 +227,17 @@ class EstimatedReliability(CurveDisplay):
             depend on each other in any way, see :ref:`clusters`. None means independent rows.
         kind : str, default="auto"
             How the mean outcome is estimated. "smooth" are the means under a kernel of
-            :func:`skcal.metrics.smooth_ece_curve`; "nadaraya-watson" the same mean outcomes at the
+            :func:`skcal.metrics.smooth_ece_curve`, whose bandwidth is smECE; "adaptive" the same
+            means where the kernel reaches until it gathers events enough, see Notes of
+            :class:`ReliabilityDisplay`; "nadaraya-watson" the same mean outcomes at the
             center of the kernel, the curve of the paper, see Notes of :class:`ReliabilityDisplay`;
             "isotonic" the increasing step function that fits best (CORP), at the ends of its steps;
             "binned" the mean of the outcomes at the mean of the predictions of every bin that is
             not empty, with the expected calibration error (ECE) of these bins in the legend;
             "values" the mean outcome of every distinct prediction, as a point. "auto" takes
             "values" where there are 20 of them at most, with 5 rows each on average, such as the
-            votes of a few trees, and no `bandwidth` is given; else "smooth".
+            votes of a few trees; else "smooth" where `bandwidth` is given, or smECE is known to be
+            more than chance and its kernel gathers events enough; else "adaptive".
         n_bins : int or "cube_root", default=None
             Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
             see :func:`skcal.metrics.expected_calibration_error`.
@@ -413,7 +419,7 @@ class EstimatedReliability(CurveDisplay):
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
         reduction: Literal["auto", "confidence", "full"] = "auto",
-        kind: Literal["auto", "smooth", "nadaraya-watson", "isotonic", "binned", "values"] = "auto",
+        kind: Kind = "auto",
         n_bins: int | Literal["cube_root"] | None = None,
         strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
@@ -444,8 +450,8 @@ class EstimatedReliability(CurveDisplay):
         reduction : {"auto", "confidence", "full"}, default="auto"
             How class probabilities become one binary problem, see :meth:`from_predictions`.
         kind : str, default="auto"
-            How the mean outcome is estimated, one of "auto", "smooth", "nadaraya-watson",
-            "isotonic", "binned" and "values", see :meth:`from_predictions`.
+            How the mean outcome is estimated, one of "auto", "smooth", "adaptive",
+            "nadaraya-watson", "isotonic", "binned" and "values", see :meth:`from_predictions`.
         n_bins : int or "cube_root", default=None
             Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
             see :func:`skcal.metrics.expected_calibration_error`.
@@ -526,7 +532,7 @@ class EstimatedReliability(CurveDisplay):
         cls,
         summary: CalibrationSummary,
         *,
-        kind: Literal["smooth", "nadaraya-watson", "isotonic", "binned"] = "smooth",
+        kind: Literal["auto", "smooth", "adaptive", "nadaraya-watson", "isotonic", "binned"] = "auto",
         n_bins: int | Literal["cube_root"] | None = None,
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic"] = "wilson",
@@ -545,8 +551,9 @@ class EstimatedReliability(CurveDisplay):
         summary : CalibrationSummary
             Summary of the rows. Its reduction decides what is shown; "classwise" and "top-label"
             draw a panel for each class.
-        kind : {"smooth", "nadaraya-watson", "isotonic", "binned"}, default="smooth"
-            How the mean outcome is estimated, see :meth:`from_predictions`.
+        kind : str, default="auto"
+            How the mean outcome is estimated, one of "auto", "smooth", "adaptive",
+            "nadaraya-watson", "isotonic" and "binned", see :meth:`from_predictions`.
         n_bins : int or "cube_root", default=None
             Number of bins of equal width of ``kind="binned"``, at most 2^24, or "cube_root"; None
             stands for 15, see :func:`skcal.metrics.expected_calibration_error`.

@@ -75,18 +75,21 @@ def check_curve_kwargs(curve_kwargs, names, n_curves):
 def label_curves(names, terms, n_curves, *, separate):
     """Legend entries like "name (smECE = 0.034)", or "name (smECE = 0.034 [0.021, 0.050])".
 
-    With `separate` every curve has its entry; else the first one speaks for all, with mean and
-    standard deviation of the values. Terms that some curve does not have are left out.
+    With `separate` every curve has its entry, of the terms that it has; else the first one speaks
+    for all, with mean and standard deviation of the terms that all have.
     """
     names = names or [None]
-    terms = [term for term in terms if all(value is not None for value in term.values)]
     if not separate:
+        terms = [term for term in terms if all(value is not None for value in term.values)]
         shown = [f"{term.name} = {_show_spread(term)}" for term in terms]
         return [_join_label(names[0], shown)] + [None] * (n_curves - 1)
     if len(names) == 1:
         names = names * n_curves
     return [
-        _join_label(name, [f"{term.name} = {_show_value(term, k)}" for term in terms])
+        _join_label(
+            name,
+            [f"{term.name} = {_show_value(term, k)}" for term in terms if term.values[k] is not None],
+        )
         for k, name in enumerate(names)
     ]
 

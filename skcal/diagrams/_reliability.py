@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from skcal._numerics.curves._evidence import ENOUGH_EVENTS
 from skcal.diagrams._estimated_reliability import EstimatedReliability
 from skcal.diagrams._layers import LAYERS, document_layers
 from skcal.diagrams._legend import Term, count_rows
@@ -23,8 +24,9 @@ class ReliabilityDisplay(EstimatedReliability):
     predictions. A model is calibrated where the curve lies on the diagonal; below the diagonal its
     probabilities are too high, above they are too low. The filled area at the bottom is the density
     of the predictions. A smooth curve is thick where it stands for many rows: there it matters. It
-    is thin throughout where smECE is no more than chance gives. Its mean distance from the
-    diagonal, weighted by the density behind it, is smECE, at the bandwidth of the curve.
+    is thin throughout where smECE is no more than chance gives. By default that of SmoothECE is
+    drawn, whose mean distance from the diagonal, weighted by the density behind it, is the smECE of
+    the legend, where that is more than chance; else one that gathers events enough at each point.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
     :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
@@ -125,8 +127,21 @@ class ReliabilityDisplay(EstimatedReliability):
     shows the outcomes of the peak at predictions that few rows have, and even a calibrated model
     leaves the diagonal.
 
-    The curve and the density behind it are kernel estimates with the bandwidth s = smECE, the scale
-    below which the calibration error cannot be distinguished from noise [1]_. The density at the
+    A smooth curve and the density behind it are kernel estimates with the bandwidth s = smECE, the
+    scale below which the calibration error cannot be distinguished from noise [1]_. Where the
+    error is no more than chance so narrow a kernel draws chance: the spikes of a rare event. An
+    adaptive curve lays the same kernel, reflected at 0 and 1, on a scale of evidence,
+
+    .. math:: u(v) = \frac{1}{2} \frac{\sum_{v_i \leq v} w_i}{\sum_i w_i}
+              + \frac{1}{2} \frac{\sum_{v_i \leq v} w_i v_i (1 - v_i)}{\sum_i w_i v_i (1 - v_i)},
+
+    with rows of the same prediction in the middle of their part, and the bandwidth
+    :math:`25 / (2 \sqrt{\pi}\, I)`, but 0.05 at least and 0.5 at most, with which it gathers 25
+    events, or non-events where these are fewer. I is n times the mean of
+    :math:`v_i (1 - v_i)` or of :math:`(y_i - v_i)^2`, whichever is larger, for the effective number
+    n of rows or of clusters. The legend shows the events per point where they are no more than 25.
+    Such a curve is drawn as far as it goes, and its distance from the diagonal is not smECE. The
+    density at the
     bottom has a bandwidth of 0.02, or 0.1 on the scale of logits, for every curve: it shows where
     predictions are, and those of several models compare. A smoothed curve has a value
     everywhere, also where there is nothing to average. It is drawn only where the kernel covers
@@ -250,6 +265,7 @@ class ReliabilityDisplay(EstimatedReliability):
             ),
             Term("O/E", [self._compare_events(curve) for curve in curves], form=".2f"),
             Term("n", [curve.n_rows for curve in curves], form=",.0f", is_count=True),
+            Term("events per point", [_tell_few(curve) for curve in curves], form=",.0f"),
             count_rows([curve.effective_rows for curve in curves]),
         ]
 
@@ -259,3 +275,9 @@ class ReliabilityDisplay(EstimatedReliability):
         # Behind smECE.
         terms.insert(2, Term("by chance", [None if chance is None else chance[0]]))
         return terms
+
+
+def _tell_few(curve):
+    """Events behind each point of a curve that needs a wide kernel, where there is any."""
+    count = curve.n_gathered
+    return count if count is not None and 1 <= count < ENOUGH_EVENTS + 0.5 else None

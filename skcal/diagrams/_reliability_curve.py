@@ -12,9 +12,10 @@ from skcal.diagrams._layers import LAYERS
 
 # Where all predictions are 0 or 1 chance does nothing.
 _LEAST_DEVIATION = 1e-12
-KINDS = (*SMOOTHED, "isotonic", "binned", "values")
+KINDS = (*SMOOTHED, "adaptive", "isotonic", "binned", "values")
 _NUMBERS = (
     "bandwidth",
+    "n_gathered",
     "smooth_ece",
     "smooth_ece_error",
     "binned_ece",
@@ -48,14 +49,18 @@ class ReliabilityCurve(Curve):
     n_rows : int, default=None
         Number of rows with a positive weight. If it is more than `n_samples`, because weights
         differ, the legend shows `n_samples`.
-    kind : {"smooth", "nadaraya-watson", "isotonic", "binned", "values"}, default="smooth"
-        How `prob_true` was estimated, see :meth:`ReliabilityDisplay.from_predictions`.
+    kind : str, default="smooth"
+        One of "smooth", "adaptive", "nadaraya-watson", "isotonic", "binned" and "values":
+        how `prob_true` was estimated, see :meth:`ReliabilityDisplay.from_predictions`.
     density_grid : array-like of shape (n_grid,), default=None
         Predictions at which `density` is known; None stands for `prob_pred`. Where a smooth curve
         has as many points, each belongs to the point of the grid with the same number.
     bandwidth : float, default=None
         Standard deviation of the kernel behind the density, and behind the curve if that is
         smooth.
+    n_gathered : float, default=None
+        Events, or non-events where these are fewer, behind each point of an adaptive curve, shown
+        in the legend.
     smooth_ece : float, default=None
         SmoothECE, shown in the legend.
     smooth_ece_error : float, default=None
@@ -98,6 +103,7 @@ class ReliabilityCurve(Curve):
     kind: str = "smooth"
     density_grid: Any = None
     bandwidth: Any = None
+    n_gathered: Any = None
     smooth_ece: Any = None
     smooth_ece_error: Any = None
     binned_ece: Any = None

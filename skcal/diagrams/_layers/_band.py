@@ -101,7 +101,7 @@ def _bound_points(estimate, level):
     """Wilson's intervals of the mean outcome behind each point."""
     source = estimate.source
     if estimate.edges is None:
-        return bound_curve(source, estimate.smooth, estimate.line, level)
+        return bound_curve(source, estimate.curve, estimate.curve_line, level)
     count = source.count_in_bins(estimate.edges, level)
     return find_score_interval(estimate.prob_true, count, level)
 

@@ -62,7 +62,7 @@ def _may_be_chance(curve):
 
 def _is_smooth(curve):
     """Between bins, and along a step, a width or a colour would not tell where predictions are."""
-    return curve.density is not None and curve.kind in SMOOTHED
+    return curve.density is not None and curve.kind in (*SMOOTHED, "adaptive")
 
 
 def _draw_ribbon(ax, curve, line, default, user_style, rescale, told):

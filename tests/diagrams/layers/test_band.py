@@ -94,7 +94,7 @@ def test_bars_of_bins_are_wilsons_intervals(rows):
 def test_interval_is_the_confidence_interval(rows, scale):
     y, proba = rows
     options = {"interval": True, "random_state": 0, "scale": scale}
-    display = draw(y, proba, name="model", **options)
+    display = draw(y, proba, name="model", kind="smooth", **options)
     low, high = interval = display.curves[0].smooth_ece_interval
     assert interval == confidence_interval(y, proba, scale=scale, random_state=0)[1:]
     measure = "smECE" if scale == "probability" else "logit smECE"
