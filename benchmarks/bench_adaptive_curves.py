@@ -114,19 +114,17 @@ def main():
         for n in SIZES:
             seeds = show_progress(range(N_SAMPLES), f"{name}, {n} rows")
             found = np.array([judge_calibrated(law, n, seed) for seed in seeds])
-            (size, crossings), (size_smooth, crossings_smooth) = np.median(found, axis=0)[:, :2]
-            cover = found[:, 0, 2].mean()
-            rows.append(
-                (name, f"{n:,}", f"{size:.2f}", f"{crossings:.0f}", f"{cover:.2f}")
-                + (f"{size_smooth:.2f}", f"{crossings_smooth:.0f}")
-            )
-    names = ("Calibrated", "Rows", "Size", "Crossings", "Covered", "Size, SmoothECE's", "Crossings")
+            median, covered = np.median(found, axis=0)[:, :2], found[:, 0, 2].mean()
+            cells = (f"{size:.2f}, {crossings:.0f}" for size, crossings in median)
+            rows.append((name, f"{n:,}", *cells, f"{covered:.2f}"))
+    names = ("Calibrated", "Rows", "Size, crossings", "SmoothECE's", "Covered")
     print_table(names, rows)
     rows = []
     for name, draw in WRONG.items():
         found = np.median([judge_wrong(draw, seed) for seed in range(N_SAMPLES)], axis=0)
-        rows.append((name, *(f"{value:.2f}" for value in found.ravel())))
-    names = ("Wrong", "Largest", "Root mean square", "Largest, SmoothECE's", "Root mean square")
+        cells = (f"{largest:.2f}, {size:.2f}" for largest, size in found)
+        rows.append((name, *cells))
+    names = ("Wrong", "Largest, root mean square", "SmoothECE's")
     print_table(names, rows)
 
 

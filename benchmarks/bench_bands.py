@@ -50,7 +50,7 @@ def measure_coverage(population, n, rng, n_resamples):
     for _ in show_progress(range(N_SAMPLES), f"samples of {n} rows"):
         v = place(rng.random(n))
         y = (rng.random(n) < find_truth(v)).astype(int)
-        curve = ReliabilityDisplay.estimate(y, v, confidence_level=LEVEL).curves[0]
+        curve = ReliabilityDisplay.estimate(y, v, kind="smooth", confidence_level=LEVEL).curves[0]
         options = {"bandwidth": curve.bandwidth, "n_points": len(curve.prob_pred)}
         truth = smooth_ece_curve(find_truth(everything), everything, **options)
         target = truth.prob_true - truth.prob_pred

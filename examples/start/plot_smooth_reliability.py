@@ -58,7 +58,7 @@ else:
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
 ReliabilityDisplay.from_predictions(y_test, proba, kind="binned", name="binned", ax=axes[0])
-ReliabilityDisplay.from_predictions(y_test, proba, name="smooth", ax=axes[1])
+ReliabilityDisplay.from_predictions(y_test, proba, kind="smooth", name="smooth", ax=axes[1])
 
 # %%
 # Both diagrams name smECE, the binned one also the ECE of its bins, and show the density of the
@@ -83,7 +83,7 @@ else:
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
 ReliabilityDisplay.from_predictions(flare, flare_proba, kind="binned", name="binned", ax=axes[0])
-ReliabilityDisplay.from_predictions(flare, flare_proba, name="smooth", ax=axes[1])
+ReliabilityDisplay.from_predictions(flare, flare_proba, kind="smooth", name="smooth", ax=axes[1])
 
 # %%
 # The bins of the larger forecasts hold a few days each, and the line goes up and down with them.
@@ -103,7 +103,7 @@ else:
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), layout="constrained")
 ReliabilityDisplay.from_predictions(rain, rain_proba, kind="binned", name="binned", ax=axes[0])
-ReliabilityDisplay.from_predictions(rain, rain_proba, name="smooth", ax=axes[1])
+ReliabilityDisplay.from_predictions(rain, rain_proba, kind="smooth", name="smooth", ax=axes[1])
 
 # %%
 # For a few distinct forecasts bins are a good choice, as the paper says: here each of the 15 bins
@@ -123,7 +123,7 @@ grid = np.linspace(0, 1, 201)
 for ax in axes:
     ax.plot(grid, grid + 0.15 * np.sin(4 * np.pi * grid), "k--", linewidth=1, label="truth")
 ReliabilityDisplay.from_predictions(wave, wave_proba, kind="binned", name="binned", ax=axes[0])
-ReliabilityDisplay.from_predictions(wave, wave_proba, name="smooth", ax=axes[1])
+ReliabilityDisplay.from_predictions(wave, wave_proba, kind="smooth", name="smooth", ax=axes[1])
 
 # %%
 # A kernel averages over its width, so the smooth curve is flatter than the truth where the truth

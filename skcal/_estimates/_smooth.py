@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal._input._validation import check_number, check_option
-from skcal._numerics.curves._evidence import (
+from skcal._numerics.curves._adaptive import (
     N_BANDWIDTHS,
     choose_bandwidth,
     find_evidence,

@@ -27,7 +27,7 @@ from skcal._input._validation import (
     check_option,
     check_rng,
 )
-from skcal._numerics.curves._evidence import ENOUGH_EVENTS, N_BANDWIDTHS
+from skcal._numerics.curves._adaptive import ENOUGH_EVENTS, N_BANDWIDTHS
 from skcal._numerics.errors._binned import count_bins
 from skcal.diagrams._curve import MOST_BY_CHANCE
 from skcal.diagrams._figure import CROWDED
@@ -241,9 +241,9 @@ class Estimate:
 
     `smooth` is the smoothed curve with its density, whatever the kind of the curve, and `line` says
     where the predictions lie on the scale of the diagram. `curve` and `curve_line` are those of an
-    adaptive curve where that is drawn, whose kernel gathers `n_gathered` events. `edges` and `binned_ece` are of the bins
-    of a binned curve, or hold one value each, else None. `prob_pred` and `prob_true` are the points
-    of the curve.
+    adaptive curve where that is drawn, whose kernel gathers `n_gathered` events. `edges` and
+    `binned_ece` are of the bins of a binned curve, or hold one value each, else None. `prob_pred`
+    and `prob_true` are the points of the curve.
     """
 
     def __init__(self, source, options):
@@ -304,8 +304,7 @@ class Estimate:
         return "smooth" if is_more and self._has_events() else "adaptive"
 
     def _has_events(self):
-        """Whether the kernel of the smooth curve gathers outcomes of both kinds nearly everywhere.
-        """
+        """Whether the kernel of the smooth curve gathers events enough nearly everywhere."""
         density, means = self.smooth.density, self.smooth.prob_true
         n_rows = self.source.n_samples * N_BANDWIDTHS * self.smooth.bandwidth * density
         few = n_rows * np.minimum(means, 1 - means) < ENOUGH_EVENTS
@@ -314,7 +313,7 @@ class Estimate:
     def _trace_by_evidence(self):
         """The curve whose kernel gathers events enough, in place of that of SmoothECE."""
         source, options = self.source, self.options
-        n_rows = source.n_samples * source.share_of_clusters(options.confidence_level)
+        n_rows = source.count_independent(options.confidence_level)
         self.curve, self.curve_line, self.n_gathered = trace_by_evidence(
             source.rows, source.merged.sorted, n_rows, self.smooth_ece, _FEWEST
         )

@@ -532,7 +532,9 @@ class EstimatedReliability(CurveDisplay):
         cls,
         summary: CalibrationSummary,
         *,
-        kind: Literal["auto", "smooth", "adaptive", "nadaraya-watson", "isotonic", "binned"] = "auto",
+        kind: Literal[
+            "auto", "smooth", "adaptive", "nadaraya-watson", "isotonic", "binned"
+        ] = "auto",
         n_bins: int | Literal["cube_root"] | None = None,
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic"] = "wilson",

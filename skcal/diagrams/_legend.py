@@ -88,7 +88,11 @@ def label_curves(names, terms, n_curves, *, separate):
     return [
         _join_label(
             name,
-            [f"{term.name} = {_show_value(term, k)}" for term in terms if term.values[k] is not None],
+            [
+                f"{term.name} = {_show_value(term, k)}"
+                for term in terms
+                if term.values[k] is not None
+            ],
         )
         for k, name in enumerate(names)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from skcal._numerics.curves._evidence import ENOUGH_EVENTS
+from skcal._numerics.curves._adaptive import ENOUGH_EVENTS
 from skcal.diagrams._estimated_reliability import EstimatedReliability
 from skcal.diagrams._layers import LAYERS, document_layers
 from skcal.diagrams._legend import Term, count_rows

@@ -110,13 +110,9 @@ class DiagramRows:
         rows = places, outcomes - predictions, weights / weights.sum()
         return share_on_kernel(rows, self.member, bandwidth, n_points, confidence_level)
 
-    def share_of_clusters(self, confidence_level):
-        """Share of the effective rows, all in all, that tells as much as clusters."""
-        if self.member is None:
-            return 1.0
-        predictions, outcomes, weights = _read_rows(self.known)
-        rows = self.member, np.zeros(len(weights), np.intp), weights, outcomes - predictions
-        return float(share_in_clusters(*rows, confidence_level)[0])
+    def count_independent(self, confidence_level):
+        """Effective number of independent rows that tell as much as all."""
+        return float(self.count_in_bins(np.array([0.0, 1.0]), confidence_level)[0])
 
     def count_in_bins(self, edges, confidence_level):
         """Effective numbers of rows in the bins that hold any."""
@@ -181,9 +177,9 @@ class DiagramCells:
         """All: rows of summaries are taken to be independent."""
         return 1.0
 
-    def share_of_clusters(self, confidence_level):
+    def count_independent(self, confidence_level):
         """All, likewise."""
-        return 1.0
+        return self.n_samples
 
     def count_in_bins(self, edges, confidence_level):
         """Numbers of rows in the bins that hold any."""
