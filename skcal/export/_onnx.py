@@ -205,13 +205,8 @@ class _Writer:
             for one in first:
                 columns = restore_layout(one, recalibrate(one, columns))
             parts.append(recalibrate(final, columns))
-        proba = parts[0]
-        if len(parts) > 1:
-            share = 1 / len(parts)
-            least = SMALLEST_SHARE * share * sum(parts[1:], parts[0])
-            logs = [share * log(maximum(part, least)) for part in parts]
-            proba = softmax(sum(logs[1:], logs[0]))
-        return _spread(proba, final.classes_, last.classes_)
+        parts = [_spread(part, final.classes_, last.classes_) for part in parts]
+        return parts[0] if len(parts) == 1 else _average(parts, last.average_)
 
     def _find_columns(self, steps):
         """What a recalibrator reads that stands after some steps."""
@@ -298,6 +293,19 @@ class _Writer:
         del part.graph.output[:]
         part.graph.output.append(ValueInfoProto(name=name))
         return part
+
+
+def _average(parts, average):
+    """Probabilities of several members averaged; see `FoldAverage`."""
+    weight = 1 / len(parts)
+    mean = weight * sum(parts[1:], parts[0])
+    if average.share == 1:
+        return mean
+    logs = [weight * average.slope * log(maximum(part, SMALLEST_SHARE * mean)) for part in parts]
+    stretched = softmax(sum(logs[1:], logs[0]) + average.intercepts)
+    if average.share == 0:
+        return stretched
+    return average.share * mean + (1 - average.share) * stretched
 
 
 def _spread(scores, labels, classes):

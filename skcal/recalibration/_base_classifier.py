@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
 from skcal._fitting._classifier_scores import check_method, score_rows, spread_columns
+from skcal._fitting._fold_members import Folds, pool_held_out
 from skcal._fitting._folds import (
     METHODS,
     check_classifier,
@@ -29,11 +30,14 @@ from skcal._fitting._folds import (
     route_weights,
 )
 from skcal._input._validation import check_option, check_sample_weight, show_labels
-from skcal._numerics.recalibration._scores import average_log_odds
+from skcal._numerics.recalibration._fold_average import FoldAverage, fit_average
+from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
 from skcal.recalibration._fitted import FittedPair
+
+AVERAGES = ("auto", "probabilities", "log_odds")
 
 
 class BaseRecalibratedClassifier(
@@ -41,20 +45,22 @@ class BaseRecalibratedClassifier(
 ):
     """A classifier and a recalibrator, which is fitted on rows that the classifier has not seen.
 
-    A subclass stores ``estimator``, ``cv``, ``ensemble``, ``response_method``, ``n_jobs`` and
-    ``progress``, and implements ``_choose_recalibrator`` and ``_prepare``, which makes a
-    recalibrator ready. ``_choose_method`` chooses what it reads of the classifier,
+    A subclass stores ``estimator``, ``cv``, ``ensemble``, ``average``, ``response_method``,
+    ``n_jobs`` and ``progress``, and implements ``_choose_recalibrator`` and ``_prepare``, which
+    makes a recalibrator ready. ``_choose_method`` chooses what it reads of the classifier,
     ``_learn_rows`` and ``_read_rows`` find out what else of X, and ``_look_back`` looks at what
     was fitted. With ``_prefers_ensemble = False`` "auto" is False for all estimators, and with
     ``_reads_folds`` a frozen estimator gets splits, too.
     """
 
     calibrated_classifiers_: list[FittedPair]
+    average_: FoldAverage
     classes_: np.ndarray
     response_method_: str
     estimator: Any
     cv: Any
     ensemble: bool | Literal["auto"]
+    average: Literal["auto", "probabilities", "log_odds"]
     response_method: Literal["auto", "predict_proba", "decision_function"]
     n_jobs: int | None
     progress: bool | Callable[..., Any] | None
@@ -109,6 +115,7 @@ class BaseRecalibratedClassifier(
         """
         with restored_on_error(self):
             check_classifier(self.estimator)
+            check_option("average", self.average, AVERAGES)
             read_progress(self.progress)
             X, target = check_rows(self, X, y)
             weights = check_sample_weight(sample_weight, len(target))
@@ -137,6 +144,9 @@ class BaseRecalibratedClassifier(
             recalibrator.fit(scores, target[rows], **own_params)
             self.calibrated_classifiers_ = [FittedPair(one, recalibrator) for one in classifiers]
             weights = None if weights is None else weights[rows]
+            others = X, target, self.classes_, splits, self.response_method_, fit_params
+            folds = Folds(estimator, classifiers, *others, self._recalibrate)
+            self.average_ = self._fit_average(folds, rows, scores, weights)
             self._look_back(recalibrator, scores, target[rows], weights)
         return self
 
@@ -154,12 +164,9 @@ class BaseRecalibratedClassifier(
             Rows sum to 1; columns are in the order of `classes_`.
         """
         check_is_fitted(self)
-        recalibrator = self.calibrated_classifiers_[0].recalibrator
         scores = [self._score(one, X) for one, _ in self.calibrated_classifiers_]
-        rows = self._read_rows(X)
-        parts = [recalibrator.predict_proba(own, **rows) for own in scores]
-        proba = parts[0] if len(parts) == 1 else average_log_odds(parts)
-        return spread_columns(proba, recalibrator.classes_, self.classes_)
+        parts = self._recalibrate(scores, X)
+        return parts[0] if len(parts) == 1 else self.average_.apply(parts)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the label with the largest recalibrated probability.
@@ -258,6 +265,30 @@ class BaseRecalibratedClassifier(
         """Class scores in the columns of `classes_`."""
         scores = score_rows(estimator, X, self.response_method_)
         return spread_columns(scores, estimator.classes_, self.classes_)
+
+    def _recalibrate(self, scores, X):
+        """Probabilities, in the columns of `classes_`, by several scores of the same rows."""
+        recalibrator = self.calibrated_classifiers_[0].recalibrator
+        rows = self._read_rows(X)
+        parts = [recalibrator.predict_proba(own, **rows) for own in scores]
+        return [spread_columns(part, recalibrator.classes_, self.classes_) for part in parts]
+
+    def _fit_average(self, folds, rows, scores, sample_weight):
+        """How the members are averaged, by rows held out only if that is needed."""
+        n_members, none = len(folds.classifiers), np.zeros(len(self.classes_))
+        if self.average == "log_odds":
+            return FoldAverage(0.0, 1.0, none)
+        mean = FoldAverage(1.0, 1.0, none)
+        if self.average == "probabilities" or n_members == 1:
+            return mean
+        mass = np.ones(len(rows)) if sample_weight is None else count_as_rows(sample_weight)
+        found = pool_held_out(folds, rows, scores, mass, self.n_jobs, read_progress(self.progress))
+        if found is None:
+            return mean
+        held_out, pooled = found
+        codes = np.searchsorted(self.classes_, folds.y[held_out])
+        own = mass[np.searchsorted(rows, held_out)]
+        return fit_average(pooled, codes, own, n_members)
 
     def _cross_fit(self, estimator, X, y, splits, fit_params, ensemble):
         """Rows with a test fold, their scores, and the classifiers to predict with."""

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._numerics.recalibration._fold_average import FoldAverage
 from skcal._numerics.recalibration._venn_abers import VennAbersMap
 from skcal._tools._show_record import as_record
 
@@ -167,6 +168,7 @@ class QuadraticMap(NamedTuple):
 
 FITTED = (
     FittedPair,
+    FoldAverage,
     SigmoidMap,
     BetaMap,
     SplineMap,

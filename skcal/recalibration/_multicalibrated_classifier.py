@@ -46,8 +46,10 @@ class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
     ensemble : {"auto", True, False}, default="auto"
         The correction is fitted on out-of-fold scores, those of classifiers that were fitted
         without the row. False, and "auto", keep one classifier, fitted on all rows. True keeps
-        those of the splits, corrects the scores of each and averages the log odds. A
-        `FrozenEstimator` is one classifier either way.
+        those of the splits, corrects the scores of each and averages them. A `FrozenEstimator` is
+        one classifier either way.
+    average : {"auto", "probabilities", "log_odds"}, default="auto"
+        How the classifiers of an ensemble are averaged, see :class:`RecalibratedClassifierCV`.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Which scores of the classifier are corrected. "auto" takes `decision_function` only if the
         classifier has no `predict_proba`.
@@ -64,6 +66,9 @@ class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
         all where ``ensemble=False``. The recalibrator is the same in all:
         ``recalibrator.factor_`` is the share of the correction that is applied, 0 where it does
         not help; with "scaling" ``recalibrator.to_frame()`` shows the correction of each group.
+    average_ : named tuple
+        The average that was chosen: the `share` of the mean of the probabilities, and the `slope`
+        and `intercepts` of the mean of the log odds, which has the rest.
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     response_method_ : str
@@ -182,6 +187,7 @@ class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
         method: Literal["scaling", "boosting"] = "scaling",
         cv: Any = None,
         ensemble: bool | Literal["auto"] = "auto",
+        average: Literal["auto", "probabilities", "log_odds"] = "auto",
         response_method: Literal["auto", "predict_proba", "decision_function"] = "auto",
         n_jobs: int | None = None,
         progress: bool | Callable[..., Any] | None = None,
@@ -191,6 +197,7 @@ class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
         self.method = method
         self.cv = cv
         self.ensemble = ensemble
+        self.average = average
         self.response_method = response_method
         self.n_jobs = n_jobs
         self.progress = progress

@@ -68,7 +68,8 @@ def answer(route, classifier, X, y, *, recalibrator=ISOTONIC, cv=3, **params):
         method = "decision_function" if recalibrator.input == "logits" else "predict_proba"
         return CrossFitProba(classifier, cv=cv, method=method).fit_transform(X, y, **params)
     ensemble = {"ensemble": True, "single": False, "auto": "auto"}[route]
-    model = RecalibratedClassifierCV(classifier, recalibrator, cv=cv, ensemble=ensemble)
+    options = {"ensemble": ensemble, "average": "log_odds"}
+    model = RecalibratedClassifierCV(classifier, recalibrator, cv=cv, **options)
     return model.fit(X, y, **params).predict_proba(X)
 
 

@@ -515,7 +515,9 @@ def test_an_ensemble_shares_one_correction():
     """That of a single classifier, which learns from the same scores."""
     X = BOTH
     single, several = (
-        MulticalibratedClassifierCV(GaussianNB(), features=[4], ensemble=ensemble).fit(X, Y2)
+        MulticalibratedClassifierCV(
+            GaussianNB(), features=[4], ensemble=ensemble, average="log_odds"
+        ).fit(X, Y2)
         for ensemble in (False, True)
     )
     shared = {id(correction) for _, correction in several.calibrated_classifiers_}

@@ -45,7 +45,7 @@ def test_a_sampler_inside_resamples_training_rows_alone(sampler):
     fitted = clone(PLATT).fit(scores, Y)
     members = [fitted.predict_proba(one.predict_proba(X_TEST))[:, 1] for one in classifiers]
     expected = expit(np.mean(logit(members), axis=0))
-    model = RecalibratedClassifierCV(inside.estimator, PLATT).fit(X, Y)
+    model = RecalibratedClassifierCV(inside.estimator, PLATT, average="log_odds").fit(X, Y)
     np.testing.assert_allclose(model.predict_proba(X_TEST)[:, 1], expected, atol=1e-9)
     # Before it, the recalibrator learns from resampled rows.
     model = make_resampled_pipeline(sampler, CrossFitProba(GaussianNB()), PLATT).fit(X, Y)

@@ -77,17 +77,18 @@ def find_floor(proba, n_classes, resolution=SMALLEST_PROBABILITY, xp=np):
     return max(SMALLEST_PROBABILITY, min(positive, 1 / n_classes) / 2)
 
 
-def average_log_odds(parts):
+def average_log_odds(parts, slope=1.0, intercepts=0.0):
     """Rows in proportion to the geometric mean of several probabilities, of the type of the first.
 
     Of two classes that is the mean of the log odds. No part counts for less than a share of the
-    mean of all, lest a single one that is next to 0 decide. Sums in order keep ties ties.
+    mean of all, lest a single one that is next to 0 decide. Sums in order keep ties ties. The mean
+    of the logarithms is multiplied by the slope, and intercepts are added.
     """
     ordered = np.sort(np.asarray(parts, dtype=np.float64), axis=0)
     ordered = np.maximum(ordered, SMALLEST_SHARE * ordered.mean(axis=0))
     logs = np.log(ordered, out=np.full_like(ordered, -np.inf), where=ordered > 0).mean(axis=0)
     dtype = parts[0].dtype
-    proba = find_probabilities(logs).astype(dtype)
+    proba = find_probabilities(slope * logs + intercepts).astype(dtype)
     # Rounding does not give a 0 or a 1 that none of the parts gives.
     least = np.where(ordered[0] > 0, np.finfo(dtype).tiny, dtype.type(0))
     most = np.where(ordered[0] < 1, np.nextafter(dtype.type(1), dtype.type(0)), dtype.type(1))
