@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from skcal._fitting._folds import fit_rows, score_rows, spread_columns, take_rows
+from skcal._fitting._classifier_scores import score_rows, spread_columns
+from skcal._fitting._folds import fit_rows, take_rows
 from skcal._numerics.recalibration._fold_average import (
     Pooled,
     average_probabilities,
