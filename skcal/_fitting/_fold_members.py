@@ -7,16 +7,19 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from skcal._fitting._classifier_scores import score_rows, spread_columns
-from skcal._fitting._folds import fit_rows, take_rows
+from skcal._fitting._folds import fit_fold, take_rows
 from skcal._numerics.recalibration._fold_average import (
     Pooled,
     average_probabilities,
     find_disagreement,
 )
 from skcal._numerics.recalibration._scores import average_log_odds
+from skcal._tools._warnings import warn
 
 # Models that are fitted for that purpose alone.
 _MOST_FITS = 5
+# Share of the rows of a split that they need.
+_SMALLEST = 1 / 3
 # Share of the rows that others must know well enough from the folds alone.
 _ENOUGH = 0.5
 # Two models whose mean is by no larger share of its entropy more uncertain than each are alike.
@@ -83,9 +86,13 @@ def pool_held_out(folds, rows, scores, mass, n_jobs, show):
 
 
 def _find_others(folds, rows, last):
-    """Rows that are new to each model, but for those whose scores are its own."""
+    """Rows that each split tests but for those whose scores are of it.
+
+    Rows that are neither trained on nor tested may be too near: of the same group, or in time.
+    """
     return [
-        (k, np.setdiff1d(rows[last[rows] != k], train)) for k, (train, _) in enumerate(folds.splits)
+        (k, np.setdiff1d(np.intersect1d(rows[last[rows] != k], test), train))
+        for k, (train, test) in enumerate(folds.splits)
     ]
 
 
@@ -103,18 +110,26 @@ def _agree(folds, own, last, mass):
 def _fit_pairs(folds, rows, last, n_jobs, show):
     """Rows, and what models say of them that were fitted without the rows of two splits.
 
-    Nothing if one of them cannot be fitted: the models of the folds could.
+    Nothing if one of them cannot be fitted, which the models of the folds could.
     """
     jobs = list(_list_pairs(folds, rows, last))
-    try:
-        found = Parallel(n_jobs=n_jobs)(
-            delayed(_fit_pair)(folds, train, held_out) for train, held_out in show(jobs)
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_try_fold)(
+            clone(folds.estimator), folds.X, folds.y, *job, folds.method, folds.fit_params
         )
-    except Exception:  # of a model of fewer rows
+        for job in show(jobs)
+    )
+    errors = [one for one in found if isinstance(one, str)]
+    if errors:
+        warn(
+            "The classifier could not be fitted to fewer folds, to learn which average suits it: "
+            "that of probabilities is taken. With average='probabilities' no such fit is tried. "
+            f"Got {errors[0]}"
+        )
         return []
     return [
-        (held_out, folds.find_proba(folds.spread(*scored), take_rows(folds.X, held_out)))
-        for (_, held_out), scored in zip(jobs, found, strict=True)
+        (held_out, folds.find_proba(folds.spread(scores, labels), take_rows(folds.X, held_out)))
+        for (_, held_out), (scores, labels, _) in zip(jobs, found, strict=True)
     ]
 
 
@@ -129,16 +144,25 @@ def _list_pairs(folds, rows, last):
         # With three splits the models left in common are so small that two of them differ too much.
         tested = pair if n_splits > 3 else pair[:1]
         held_out = np.setdiff1d(rows[np.isin(last[rows], tested)], train)
-        known = np.unique(folds.y[train])
-        if len(held_out) and all(np.array_equal(np.unique(folds.y[part]), known) for part in parts):
+        if len(held_out) and _is_model_alike(train, parts, folds.y):
             yield train, held_out
 
 
-def _fit_pair(folds, train, held_out):
-    """Scores of rows held out, and the labels of their columns."""
-    classifier = clone(folds.estimator)
-    X = fit_rows(classifier, folds.X, folds.y, train, held_out, folds.fit_params)
-    return score_rows(classifier, X, folds.method), classifier.classes_
+def _is_model_alike(train, parts, y):
+    """Whether rows in common give a new model that knows nearly as much as those of the splits."""
+    fewest = min(len(part) for part in parts)
+    known = np.unique(y[train])
+    return _SMALLEST * fewest <= len(train) < fewest and all(
+        np.array_equal(np.unique(y[part]), known) for part in parts
+    )
+
+
+def _try_fold(*fold):
+    """What `fit_fold` returns, or what went wrong, of whatever kind: libraries have their own."""
+    try:
+        return fit_fold(*fold, keep=False)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def _pool(parts):

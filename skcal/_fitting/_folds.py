@@ -349,7 +349,7 @@ def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show
     """
     check_training_folds(splits, y, classes, method)
     folds = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_fold)(clone(estimator), X, y, train, test, method, fit_params, keep)
+        delayed(fit_fold)(clone(estimator), X, y, train, test, method, fit_params, keep)
         for train, test in show(splits)
     )
     parts = [spread_columns(scores, labels, classes) for scores, labels, _ in folds]
@@ -360,7 +360,7 @@ def cross_fit(estimator, X, y, classes, splits, method, fit_params, n_jobs, show
     return CrossFit(rows, scores, [one for *_, one in folds] if keep else None)
 
 
-def _fit_fold(classifier, X, y, train, test, method, fit_params, keep):
+def fit_fold(classifier, X, y, train, test, method, fit_params, keep):
     """Scores of the test rows, labels, and the classifier only where it is to be kept.
 
     A classifier that is not needed does not travel between processes.

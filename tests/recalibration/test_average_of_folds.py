@@ -98,6 +98,11 @@ class Steady(GaussianNB):
 
 
 ALTERNATE = [(np.arange(150) % 2 == k).nonzero()[0] for k in range(2)]
+RNG = np.random.default_rng(0)
+UNDERSAMPLED = [
+    (RNG.choice(train, 40, replace=False), test)
+    for train, test in StratifiedKFold(5).split(X, Y)
+]
 
 
 @pytest.mark.parametrize(
@@ -114,6 +119,8 @@ ALTERNATE = [(np.arange(150) % 2 == k).nonzero()[0] for k in range(2)]
         # Splits in which several models have not seen a row need no more.
         ({"cv": RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)}, {120: 10}),
         ({"cv": TimeSeriesSplit(4)}, {30: 1, 60: 1, 90: 1, 120: 1}),
+        # Of splits that train on few rows too few are in common.
+        ({"cv": UNDERSAMPLED}, {40: 5}),
         ({"cv": [ALTERNATE]}, {75: 1}),
         ({"cv": [ALTERNATE, ALTERNATE]}, {75: 2}),
     ],
@@ -150,18 +157,27 @@ def test_each_average_by_name():
             meta(TREE, average="mean").fit(X, Y)
 
 
-def fit_by_hand(splits, classifier, model, X, y, weights=None, method="predict_proba"):
-    """The average, by models that are fitted without the rows of a split, or of two neighbours."""
+def fit_by_hand(
+    splits, classifier, model, X, y, weights=None, method="predict_proba", groups=None
+):
+    """The average, by models that are fitted without the rows of a split, or of two neighbours.
+
+    `groups` are the numbers of the splits that test the rows, where training rows do not tell.
+    """
     sets = [train for train, _ in splits]
     sets += [np.intersect1d(sets[k], sets[(k + 1) % 5]) for k in range(5)]
     recalibrator, classes = model.calibrated_classifiers_[0].recalibrator, np.unique(y)
     held_out = [[] for _ in y]
-    for train in sets:
+    for number, train in enumerate(sets):
         fit = {} if weights is None else {"sample_weight": weights[train]}
         fitted = clone(classifier).fit(X[train], y[train], **fit)
         scores = getattr(fitted, method)(X)
         proba = recalibrator.predict_proba(scores.reshape(len(scores), -1))
-        for row in np.setdiff1d(np.arange(len(y)), train):
+        new = np.setdiff1d(np.arange(len(y)), train)
+        if groups is not None:
+            tested = [number] if number < 5 else [number - 5, (number - 4) % 5]
+            new = new[np.isin(groups[new], tested)]
+        for row in new:
             held_out[row].append(proba[row : row + 1])
     assert {len(parts) for parts in held_out} == {3}
     pooled = Pooled(
@@ -253,9 +269,37 @@ class Demanding(DecisionTreeClassifier):
 
 
 def test_where_no_smaller_model_can_be_fitted():
-    """The mean of the probabilities has the right sums without it."""
-    model = RecalibratedClassifierCV(Demanding(random_state=0), "platt").fit(X, Y)
+    """The mean of the probabilities has the right sums without it; the user reads why."""
+    model = RecalibratedClassifierCV(Demanding(random_state=0), "platt")
+    with pytest.warns(UserWarning, match="to fewer folds.*Got ValueError: too few rows"):
+        model.fit(X, Y)
     np.testing.assert_array_equal([model.average_.share, model.average_.slope], 1)
+
+
+def test_what_progress_raises_is_raised():
+    """Also while the further classifiers are fitted."""
+    bars = []
+
+    def show(items):
+        bars.append(len(items))
+        if len(bars) == 2:
+            raise RuntimeError("stopped by the user")
+        return items
+
+    with pytest.raises(RuntimeError, match="stopped by the user"):
+        RecalibratedClassifierCV(TREE, "platt", progress=show).fit(X, Y)
+    assert bars == [5, 5]
+
+
+def test_rows_that_are_left_out_are_not_held_out():
+    """Neighbours of tested rows, of the same group say, are neither trained on nor tested."""
+    folds = np.arange(150) // 2 % 5
+    splits = [
+        (np.flatnonzero((folds != k) & (np.arange(150) % 2 == 0)), np.flatnonzero(folds == k))
+        for k in range(5)
+    ]
+    model = RecalibratedClassifierCV(TREE, IsotonicRecalibration(), cv=splits).fit(X, Y)
+    check(model, fit_by_hand(splits, TREE, model, X, Y, groups=folds))
 
 
 def test_groups_of_a_multicalibrated_ensemble():
