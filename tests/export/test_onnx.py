@@ -223,6 +223,20 @@ def test_recalibrated_classifier(classifier, ensemble):
 
 
 @may_harm
+@pytest.mark.parametrize("average", ["auto", "probabilities", "log_odds"])
+def test_averages_of_classifiers(average):
+    """Also where all of them hold a class for impossible."""
+    X, y = make_features(3, 300)
+    X[y == 0, 0] += 100
+    tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=0)
+    recalibrator = IsotonicRecalibration(min_proba=0)
+    model = RecalibratedClassifierCV(tree, recalibrator, cv=3, average=average).fit(X, y)
+    assert (0 < model.average_.share < 1) == (average == "auto")
+    assert (model.predict_proba(X) == 0).any()
+    assert_alike(model, X)
+
+
+@may_harm
 def test_single_precision():
     X, y = make_features(3, 300)
     X = X.astype(np.float32)
