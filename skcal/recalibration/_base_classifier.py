@@ -109,9 +109,10 @@ class BaseRecalibratedClassifier(
         UserWarning
             If training folds miss classes of test rows, if there is no row of a class that the
             classifier knows and nothing is learned of it, if rows are in no test fold, if weights
-            do not reach the classifier, if it cannot be fitted to the rows of fewer folds, or if a recalibrator that does not look to that itself, as
-            `AutoRecalibration` does, raises the log loss of rows that it was not fitted on, by more
-            than the standard error of the difference.
+            do not reach the classifier, if it cannot be fitted to the rows of fewer folds, or if a
+            recalibrator that does not look to that itself, as `AutoRecalibration` does, raises the
+            log loss of rows that it was not fitted on, by more than the standard error of the
+            difference.
         """
         with restored_on_error(self):
             check_classifier(self.estimator)

@@ -100,8 +100,7 @@ class Steady(GaussianNB):
 ALTERNATE = [(np.arange(150) % 2 == k).nonzero()[0] for k in range(2)]
 RNG = np.random.default_rng(0)
 UNDERSAMPLED = [
-    (RNG.choice(train, 40, replace=False), test)
-    for train, test in StratifiedKFold(5).split(X, Y)
+    (RNG.choice(train, 40, replace=False), test) for train, test in StratifiedKFold(5).split(X, Y)
 ]
 
 
@@ -157,9 +156,7 @@ def test_each_average_by_name():
             meta(TREE, average="mean").fit(X, Y)
 
 
-def fit_by_hand(
-    splits, classifier, model, X, y, weights=None, method="predict_proba", groups=None
-):
+def fit_by_hand(splits, classifier, model, X, y, weights=None, method="predict_proba", groups=None):
     """The average, by models that are fitted without the rows of a split, or of two neighbours.
 
     `groups` are the numbers of the splits that test the rows, where training rows do not tell.
