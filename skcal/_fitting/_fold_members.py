@@ -37,7 +37,7 @@ class Folds(NamedTuple):
     X: Any
     y: np.ndarray
     classes: np.ndarray
-    splits: list[tuple[np.ndarray, np.ndarray]]
+    splits: list[tuple[np.ndarray, np.ndarray]] | None  # of a single model that is given
     method: str
     fit_params: dict[str, Any]
     recalibrate: Any
