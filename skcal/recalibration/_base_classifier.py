@@ -280,7 +280,9 @@ class BaseRecalibratedClassifier(
         if self.average == "log_odds":
             return FoldAverage(0.0, 1.0, none)
         mean = FoldAverage(1.0, 1.0, none)
-        if self.average == "probabilities" or n_members == 1:
+        recalibrator = self.calibrated_classifiers_[0].recalibrator
+        is_random = get_tags(recalibrator).non_deterministic  # says other things when asked again
+        if self.average == "probabilities" or n_members == 1 or is_random:
             return mean
         mass = np.ones(len(rows)) if sample_weight is None else count_as_rows(sample_weight)
         found = pool_held_out(folds, rows, scores, mass, self.n_jobs, read_progress(self.progress))

@@ -112,8 +112,8 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
     It fits no more, and takes the mean of the probabilities, where two classifiers, one of which
     has not seen the row, nearly agree: where the entropy of their mean is at most .4 % above their
     own, as with most logistic regressions and naive Bayes, but not with trees. It also takes that
-    mean with two splits, and where the smaller fits fail, would miss classes, or have less than a
-    third of the rows.
+    mean with two splits, after `RandomizedSmoothing`, and where the smaller fits fail, would miss
+    classes, or have less than a third of the rows.
 
     ``ensemble=False`` equals ``make_pipeline(CrossFitProba(estimator, cv=cv), recalibrator)``.
 

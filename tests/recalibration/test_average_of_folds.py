@@ -27,6 +27,7 @@ from skcal._numerics.recalibration._scores import average_log_odds
 from skcal.recalibration import (
     IsotonicRecalibration,
     MulticalibratedClassifierCV,
+    RandomizedSmoothing,
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
@@ -111,6 +112,7 @@ UNDERSAMPLED = [
         ({"average": "probabilities"}, {120: 5}),
         ({"average": "log_odds"}, {120: 5}),
         ({"ensemble": False}, {120: 5, 150: 1}),
+        ({"recalibrator": RandomizedSmoothing(random_state=0)}, {120: 5}),
         ({"cv": 2}, {75: 2}),
         ({"cv": 3}, {100: 3, 50: 3}),
         ({"cv": 10}, {135: 10, 120: 5}),
@@ -128,7 +130,7 @@ UNDERSAMPLED = [
 def test_how_many_fits_there_are(options, sizes):
     Counted.sizes.clear()
     classifier = Counted(min_samples_leaf=2, random_state=0)
-    model = RecalibratedClassifierCV(classifier, "platt", **options).fit(X, Y)
+    model = RecalibratedClassifierCV(classifier, **{"recalibrator": "platt"} | options).fit(X, Y)
     assert Counter(Counted.sizes) == sizes
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
