@@ -1,5 +1,6 @@
 """Times until an event or until a row was censored, and what is known of the event."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,7 +188,9 @@ def check_horizon(horizon):
 
 
 def read_horizons(argument, horizons):
-    """Positive, increasing times as a float64 array."""
+    """Positive, increasing times, or one, as a float64 array."""
+    if isinstance(horizons, Real):
+        horizons = [horizons]
     places = read_numbers(argument, horizons).astype(np.float64)
     if places.ndim != 1 or len(places) == 0:
         raise ValueError(

@@ -28,6 +28,7 @@ from skcal._fitting._folds import (
 from skcal._input._censored_times import read_horizons, read_outcomes, read_times
 from skcal._input._validation import check_integer, check_sample_weight, check_unit_range
 from skcal._numerics.survival._censoring import spread_times
+from skcal._numerics.survival._risk_curves import follow_curve
 from skcal._tools._arrays import refuse_other_libraries
 from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
@@ -48,7 +49,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         An estimator whose ``predict_survival_function(X)`` returns a function of time for each row,
         as those of scikit-survival do. A `FrozenEstimator`, fitted elsewhere, is not fitted again;
         pass rows that it has not seen.
-    times : array-like of shape (n_times,), default=None
+    times : float or array-like of shape (n_times,), default=None
         Times at which curves are repaired, positive and increasing. None takes up to 20, between
         which as many events lie, up to where 5 % of the rows are still followed.
     recalibrator : RiskRecalibration, default=None
@@ -86,6 +87,11 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
     Out-of-fold curves come from models that were fitted on fewer rows than `estimator_`, so that
     they are slightly worse. A curve of a fold that ends before one of the times is continued by its
     last value.
+
+    Between two of the times the correction of the log odds is interpolated in the log odds that the
+    model has there, so that the curve keeps the shape, or the steps, of the model's own. While that
+    stands still it is interpolated in time. Up to the first time the correction is that of the
+    first.
 
     Censoring must depend neither on the event nor on the features. At each time the repaired risk
     grows with that of the model.
@@ -187,7 +193,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
             fit_params, split_params, _ = route_weights(self, self.estimator, weights, params)
             if isinstance(self.estimator, FrozenEstimator):
                 self.estimator_ = self.estimator
-                risks = _predict_risks(self.estimator, X, times, len(time))
+                risks = _read_risks(_find_curves(self.estimator, X, len(time)), times)
             else:
                 splits = make_splits(self._choose_cv(), X, is_event, split_params)
                 check_partition(splits, len(time))
@@ -214,14 +220,19 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_times)
-            Functions of times from 0 to the last of `unique_times_`, linear between these, with
-            attributes `x`, `y` and `domain`; or probabilities to have no event up to each time.
+            Functions of times from 0 to the last of `unique_times_`; or probabilities to have no
+            event up to each of these. Functions have the attributes `x`, these times and those at
+            which the curve of the model is known, if it has such an attribute, `y`, the
+            probabilities there, and `domain`.
         """
-        survival = 1 - self._predict_risks(X)
+        check_is_fitted(self)
+        own, times = _find_curves(self.estimator_, X), self.unique_times_
+        before = _read_risks(own, times)
+        after = self.recalibrator_.transform(before)
         if return_array:
-            return survival
-        curves = np.empty(len(survival), dtype=object)
-        curves[:] = [_Curve(self.unique_times_, one) for one in survival]
+            return 1 - after
+        curves = np.empty(len(own), dtype=object)
+        curves[:] = [_Curve(times, *one) for one in zip(own, before, after, strict=True)]
         return curves
 
     def predict(self, X: Any) -> np.ndarray:
@@ -237,7 +248,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         ndarray of shape (n_samples,)
             Larger where events come earlier, as indices of concordance read them.
         """
-        return self._predict_risks(X).mean(axis=1)
+        return 1 - self.predict_survival_function(X, return_array=True).mean(axis=1)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this estimator, its model and the splitter.
@@ -298,33 +309,39 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
             )
         return clone(self.recalibrator)
 
-    def _predict_risks(self, X):
-        check_is_fitted(self)
-        return self.recalibrator_.transform(_predict_risks(self.estimator_, X, self.unique_times_))
-
 
 class _Curve:
-    """A survival curve that is linear between times, after 1 at time 0."""
+    """The curve of a model for one row, with risks at times that were moved from before to after."""
 
-    def __init__(self, times, survival):
-        self.x, self.y = np.append(0.0, times), np.append(1.0, survival)
+    def __init__(self, times, own, before, after):
         self.domain = 0.0, float(times[-1])
+        self._own, self._moves = own, (times, before, after)
+        known = np.asarray(getattr(own, "x", times), dtype=np.float64)
+        inside = known[(known > 0) & (known < times[-1])]
+        self.x = np.unique(np.concatenate([[0.0], inside, times]))
+
+    @property
+    def y(self):
+        """Probabilities of no event up to `x`."""
+        return self(self.x)
 
     def __call__(self, x):
         x = np.asarray(x, dtype=np.float64)
         if not ((x >= 0) & (x <= self.domain[1])).all():
             raise ValueError(f"x must lie in [0, {self.domain[1]:g}], where rows are followed.")
-        return np.interp(x, self.x, self.y)
+        places = x.ravel()
+        (risks,) = _read_risks([self._own], places)
+        return (1 - follow_curve(places, risks, *self._moves)).reshape(x.shape)[()]
 
 
 def _predict_fold(estimator, X, y, train, test, fit_params, times):
     model = clone(estimator)
     X_test = fit_rows(model, X, y, train, test, fit_params)
-    return _predict_risks(model, X_test, times, len(test))
+    return _read_risks(_find_curves(model, X_test, len(test)), times)
 
 
-def _predict_risks(model, X, times, n_rows=None):
-    """One minus what the curves are at these times, or at the nearest at which they are known."""
+def _find_curves(model, X, n_rows=None):
+    """A survival function of each row, or an error."""
     refuse_other_libraries("X", X)
     found = model.predict_survival_function(X)
     curves = list(found) if np.iterable(found) else [found]
@@ -338,6 +355,11 @@ def _predict_risks(model, X, times, n_rows=None):
             f"estimator must return a function of time for each of {n_rows} rows from "
             f"predict_survival_function; got {len(curves)}."
         )
+    return curves
+
+
+def _read_risks(curves, times):
+    """One minus what curves are at these times, or at the nearest at which they are known."""
     rows = [curve(np.clip(times, *getattr(curve, "domain", (0, np.inf)))) for curve in curves]
     survival = np.array(rows, dtype=np.float64).reshape(len(rows), len(times))
     return 1 - check_unit_range("survival curves of estimator", survival)

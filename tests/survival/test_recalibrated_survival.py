@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from skcal._numerics.survival._censoring import spread_times
+from skcal._numerics.survival._risk_curves import follow_curve
 from skcal.survival import RecalibratedSurvivalCV, RiskRecalibration, aj_calibration
 from tests.survival.toy_models import Constant
 
@@ -97,22 +99,103 @@ def test_a_recalibrator_with_options():
     assert not hasattr(settled, "weights_")
 
 
-def test_curves_are_linear_between_times():
+def moved(own, *, before, after):
+    """Own risks whose log odds get the correction of one time."""
+    return expit(logit(own) + logit(after) - logit(before))
+
+
+def test_curves_keep_the_steps_of_the_model():
     X, y = draw(0)
-    model = RecalibratedSurvivalCV(Constant(), times=TIMES).fit(X, y)
+    model = RecalibratedSurvivalCV(Constant(2.0), times=TIMES).fit(X, y)
     curve, other = model.predict_survival_function(X[:2])
     values = model.predict_survival_function(X[:2], return_array=True)
     np.testing.assert_allclose(curve(TIMES), values[0])
-    np.testing.assert_allclose(
-        other([0, 0.1, 0.75]), [1, (1 + values[1, 0]) / 2, values[1, 1:3].mean()]
-    )
+    own = model.estimator_.predict_survival_function(X[:2])[1]
+    early = [0.0, 0.01, 0.1, 0.2]
+    ends = {"before": 1 - own(0.2), "after": 1 - values[1, 0]}
+    np.testing.assert_allclose(1 - other(early), moved(1 - own(early), **ends))
+    # Just before and after each step of the model, and nowhere else, the curve falls.
+    steps = own.x[own.x < 1.5]
+    gaps = (steps[:-1] + steps[1:]) / 2
+    np.testing.assert_allclose(other(steps[1:]), other(np.minimum(np.append(gaps[1:], 1.5), 1.5)))
+    assert (np.diff(other(gaps)) < 0).all()
     assert curve(0.0) == 1
     assert curve.domain == (0, 1.5)
-    np.testing.assert_array_equal(curve.x, [0, *TIMES])
-    np.testing.assert_array_equal(curve.y, [1, *values[0]])
+    np.testing.assert_array_equal(curve.x, np.unique([0, *TIMES, *steps]))
+    np.testing.assert_array_equal(curve.y, curve(curve.x))
+    assert isinstance(curve(1.0), float)
+    assert curve(np.ones((2, 3))).shape == (2, 3)
     for outside in (1.6, -0.1, np.nan):
         with pytest.raises(ValueError, match=r"x must lie in \[0, 1.5\]"):
             curve(outside)
+
+
+class Bent(BaseEstimator):
+    """A known function of time, whose hazards rise, with all of its odds multiplied."""
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def fit(self, X, y):
+        return self
+
+    def predict_survival_function(self, X):
+        return [
+            lambda t, rate=rate: 1 / (1 + self.factor * rate * np.square(t))
+            for rate in np.exp(X[:, 0])
+        ]
+
+
+@pytest.mark.parametrize("times", [3, [3], [1.5, 3], [0.5, 1, 2, 3]])
+def test_curves_before_a_horizon_are_those_of_the_model(times):
+    """All odds are three times too high: one correction of the log odds repairs all times."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 1))
+    odds = 1 / rng.random(2000) - 1
+    y = np.column_stack([np.ones(2000), np.sqrt(odds / np.exp(X[:, 0]))])
+    model = RecalibratedSurvivalCV(Bent(3.0), times=times).fit(X, y)
+    places, new = np.linspace(0, 3, 61), np.linspace(-1.5, 1.5, 7)[:, None]
+    found = np.array([one(places) for one in model.predict_survival_function(new)])
+    truth = np.array([one(places) for one in Bent().predict_survival_function(new)])
+    assert np.abs(found - truth).max() < 0.05
+    assert (np.diff(found) < 0).all()
+
+
+def follow(places, own, before, after):
+    return follow_curve(np.array(places), np.array(own), np.array([1.0, 2]), before, after)
+
+
+def test_corrections_between_times():
+    before, after = np.array([0.2, 0.6]), np.array([0.3, 0.5])
+    own = np.array([0.0, 0.1, 0.2, 0.2, 0.4, 0.6])
+    found = follow([0.1, 0.5, 0.8, 1.0, 1.5, 2.0], own, before, after)
+    first, last = logit(after) - logit(before)
+    share = (logit(0.4) - logit(0.2)) / (logit(0.6) - logit(0.2))
+    changes = np.array([first] * 4 + [first + share * (last - first), last])
+    np.testing.assert_allclose(found, expit(logit(own) + changes))
+    # While the own curve stands still, corrections are interpolated in time.
+    still = follow([1.0, 1.25, 2.0], [0.2] * 3, np.array([0.2, 0.2]), after)
+    np.testing.assert_allclose(logit(still), np.interp([0, 0.25, 1], [0, 1], logit(after)))
+
+
+def test_corrections_beside_risks_of_0_and_1():
+    found = follow([0.5, 1, 1.5, 2], [0, 0, 0.2, 0.4], np.array([0, 0.4]), np.array([0, 0.6]))
+    np.testing.assert_allclose(found, [0, 0, moved(0.2, before=0.4, after=0.6), 0.6])
+    found = follow([0.5, 1, 1.5, 2], [0.3, 0.4, 0.7, 1], np.array([0.4, 1]), np.array([0.6, 1]))
+    expected = [moved(one, before=0.4, after=0.6) for one in (0.3, 0.4, 0.7)]
+    np.testing.assert_allclose(found, [*expected, 1])
+    found = follow([0.5, 1, 1.5, 2], [0, 0, 0.7, 1], np.array([0, 1]), np.array([0, 1]))
+    np.testing.assert_allclose(found, [0, 0, 0.7, 1])
+
+
+def test_repaired_curves_never_fall():
+    rng, places = np.random.default_rng(0), np.linspace(0, 2, 101)
+    for _ in range(100):
+        own = np.sort(rng.choice([0, 0.1, 0.3, 0.5, 0.8, 1, *rng.random(5)], 101))
+        before, after = own[[50, 100]], np.sort(rng.choice([0, 0.2, 0.2, 0.9, 1], 2))
+        found = follow(places, own, before, after)
+        assert (np.diff(found) > -1e-12).all()
+        np.testing.assert_allclose(found[[50, 100]], after)
 
 
 def test_times_lie_among_events_while_rows_are_followed():

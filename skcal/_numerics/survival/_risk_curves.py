@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.optimize import isotonic_regression
+from scipy.special import expit, logit
 
 
 def raise_curves(risks):
@@ -29,3 +30,28 @@ def cap_total(risks):
     capped = risks.copy()
     capped[over] = np.cumsum(np.diff(risks[over], prepend=0.0) * share[:, None], axis=-1)
     return np.clip(capped, 0.0, 1.0)
+
+
+def follow_curve(places, risks, times, before, after):
+    """Repaired risks of one row, whose own ones are `risks`, and `before` where `after` is known.
+
+    The correction of the log odds is interpolated in the model's own log odds, so that the result
+    grows where the model's curve does, and in time while this stands still. Up to the first time it
+    is that of the first time; where a risk of 0 or 1 has none, that of the other end.
+    """
+    changes = np.full(len(times), np.nan)
+    known = (before > 0) & (before < 1) & (after > 0) & (after < 1)
+    changes[known] = logit(after[known]) - logit(before[known])
+    last = np.searchsorted(times, places)
+    low, high = np.append(0.0, before)[last], before[last]
+    risks = np.clip(risks, low, np.maximum(low, high))
+    with np.errstate(invalid="ignore"):  # log odds of 0 and 1
+        share = (logit(risks) - logit(low)) / (logit(high) - logit(low))
+    start, end = np.append(0.0, times)[last], times[last]
+    share = np.where(high > low, share, (places - start) / (end - start))
+    first, second = np.append(np.nan, changes)[last], changes[last]
+    found = np.where(np.isnan(first), second, first + share * (second - first))
+    found = np.where(np.isnan(second), first, found)
+    repaired = expit(logit(risks) + np.nan_to_num(found))
+    repaired = np.where(places == end, after[last], repaired)
+    return np.clip(repaired, np.append(0.0, after)[last], after[last])
