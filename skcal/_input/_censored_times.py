@@ -12,7 +12,7 @@ from skcal._input._validation import (
     check_unit_range,
     show_labels,
 )
-from skcal._numerics.survival._censoring import average_share, find_followed
+from skcal._numerics.survival._censoring import average_share, find_stand
 from skcal._numerics.survival._pseudo_values import find_pseudo_values
 from skcal._tools._arrays import read_numbers
 from skcal._tools._warnings import warn
@@ -97,8 +97,6 @@ def read_causes(event, time, cause, censored):
     return is_event, is_kind, time
 
 
-# A row stands for too many if it stands for more rows than this, and for a larger share of all.
-_LARGEST_STAND, _LARGEST_SHARE = 2.0, 0.1
 # What single precision may change of a mean.
 _ROUNDING = 1e-6
 # Pseudo-values that differ by less are alike.
@@ -119,7 +117,7 @@ class Strata(NamedTuple):
 
     def find_pseudo_values(self, is_kind, horizons):
         """Pseudo-values of all rows, each from those of its stratum, (n_rows, n_horizons)."""
-        self._warn_of_few(horizons)
+        self.warn_of_few(horizons)
         values = np.empty((len(self.time), len(horizons)))
         for rows in self.split():
             values[rows] = find_pseudo_values(
@@ -139,19 +137,19 @@ class Strata(NamedTuple):
         ]
         return np.average(means, axis=0, weights=np.bincount(self.member))
 
-    def _warn_of_few(self, horizons):
+    def warn_of_few(self, horizons):
         """Say from which horizon on single rows stand for many that were censored."""
         for name, rows in zip(self.names, self.split(), strict=True):
             event, time = self.is_event[rows], self.time[rows]
-            shares = 1 / find_followed(event, time, np.minimum(horizons, time.max()))
-            is_large = (shares > _LARGEST_STAND) & (shares > _LARGEST_SHARE * len(rows))
-            if is_large.any():
-                first = int(np.argmax(is_large))
+            stands, are_many = find_stand(event, time, horizons)
+            if are_many.any():
+                first = int(np.argmax(are_many))
                 whole = "all rows" if name is None else f"stratum {name!r}"
                 warn(
                     f"Up to {horizons[first]:g}, each row that is left stands for "
-                    f"{shares[first] / len(rows):.0%} of {whole}, because others were censored: "
-                    "intervals may be too short. Choose earlier horizons."
+                    f"{stands[first] / len(rows):.0%} of {whole}, because others were censored. "
+                    "Few rows then decide: intervals may be too short, and p-values too small. "
+                    "Choose earlier times."
                 )
                 return
 
@@ -276,6 +274,9 @@ def list_telling(is_event, seen, horizon, outcomes, risks, *, one_kind, independ
 
 def _read_curves(name, given, shape):
     values = read_numbers(name, given)
+    n_rows, n_times = shape
+    if values.shape == (n_rows,) and n_times == 1:
+        values = values[:, None]
     if values.shape != shape:
         raise ValueError(
             f"{name} must have shape {shape}, a row for each of `time` and a column for each of "

@@ -6,14 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._censored_times import list_telling, read_causes, read_horizons, read_risks
+from skcal._input._censored_times import (
+    list_telling,
+    read_causes,
+    read_horizons,
+    read_risks,
+    read_strata,
+)
 from skcal._input._clusters import read_clusters
 from skcal._input._validation import check_integer, check_number, check_rng
 from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._numerics.survival._censoring import find_incidence, find_mean_gap
 from skcal._numerics.survival._horizon_risk import find_alike_pvalue
 from skcal._numerics.survival._mean_gap_test import draw_mean_gaps
-from skcal._numerics.survival._pseudo_values import find_pseudo_values
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 
@@ -73,11 +78,11 @@ def aj_calibration(
         `cause` the kind of the event, a positive integer, or `censored`.
     time : array-like of shape (n_samples,)
         Times until the event, or until a row was censored, not negative.
-    risk : array-like of shape (n_samples, n_times), default=None
+    risk : array-like of shape (n_samples, n_times) or (n_samples,), default=None
         Predicted probabilities of the event up to each of the times, whose mean does not fall.
-    times : array-like of shape (n_times,)
+    times : float or array-like of shape (n_times,)
         Positive, increasing, and not later than all of `time`.
-    survival : array-like of shape (n_samples, n_times), default=None
+    survival : array-like of shape (n_samples, n_times) or (n_samples,), default=None
         In place of `risk`, predicted probabilities to have no event up to each of the times, whose
         mean does not rise: :math:`S(t \mid x_i) = 1 - F(t \mid x_i)`. There is one kind of event.
     cause : int, default=None
@@ -108,7 +113,8 @@ def aj_calibration(
     Warns
     -----
     UserWarning
-        If no event is of the kind `cause`, or if clusters are few.
+        If no event is of the kind `cause`, if clusters are few, or if a row that is left at a time
+        stands for more than a tenth of all, because others were censored.
 
     See Also
     --------
@@ -187,7 +193,7 @@ def aj_calibration(
     predicted = risks.mean(axis=0)
     observed = find_incidence(is_event, is_kind, seen, places)
     value = float(find_mean_gap(places, predicted - observed, norm))
-    outcomes = find_pseudo_values(is_event, is_kind, seen, places)
+    outcomes = read_strata(None, is_event, seen).find_pseudo_values(is_kind, places)
     if (np.ptp(outcomes, axis=0) > _ROUNDING).any():
         drawn = draw_mean_gaps(places, outcomes - risks, member, norm, rng, n_resamples)
         pvalue = find_pvalue(value, drawn)

@@ -76,7 +76,8 @@ def at_horizon(
     Warns
     -----
     UserWarning
-        If no event is of the kind `cause`.
+        If no event is of the kind `cause`, or if a row that is left at the horizon stands for more
+        than a tenth of all, or of its stratum, because others were censored.
 
     See Also
     --------
@@ -147,6 +148,7 @@ def at_horizon(
     horizon = check_horizon(horizon)
     parts = read_strata(strata, is_event, times)
     parts.check_followed("horizon", horizon)
+    parts.warn_of_few(np.array([horizon]))
     is_over = is_event & (times <= horizon)
     weights = np.zeros(len(times))
     for rows in parts.split():

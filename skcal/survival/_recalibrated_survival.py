@@ -51,7 +51,8 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         pass rows that it has not seen.
     times : float or array-like of shape (n_times,), default=None
         Times at which curves are repaired, positive and increasing. None takes up to 20, between
-        which as many events lie, up to where 5 % of the rows are still followed.
+        which as many events lie, up to where 5 % of the rows are still followed and none of them
+        stands for more than a tenth of all, because others were censored.
     recalibrator : RiskRecalibration, default=None
         The recalibrator, with times of its own and no causes. None takes ``RiskRecalibration(
         times)``.
@@ -293,8 +294,8 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
                 times = spread_times(is_event, time, _MOST_TIMES)
                 if len(times) == 0:
                     raise ValueError(
-                        "y must hold events after time 0 while 5 % of the rows are followed, or "
-                        "give times; got none."
+                        "y must hold events after time 0 while 5 % of the rows are followed, and "
+                        "stand for at most a tenth of all each, or give times; got none."
                     )
             return RiskRecalibration(read_horizons("times", times))
         is_valid = isinstance(self.recalibrator, RiskRecalibration)
@@ -311,7 +312,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
 
 
 class _Curve:
-    """The curve of a model for one row, with risks at times that were moved from before to after."""
+    """The curve of a model for one row, with risks at times moved from before to after."""
 
     def __init__(self, times, own, before, after):
         self.domain = 0.0, float(times[-1])

@@ -42,7 +42,7 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
 
     Parameters
     ----------
-    times : array-like of shape (n_times,)
+    times : float or array-like of shape (n_times,)
         The event up to each of these times is predicted. Positive, increasing; the last one may be
         later than all times of y only if the last rows had an event.
     causes : array-like of int of shape (n_causes,), default=None
@@ -77,8 +77,9 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
     Warns
     -----
     UserWarning
-        If there are too few rows to learn from and the predictions are left unchanged, or if no
-        event is of one of the kinds.
+        If there are too few rows to learn from and the predictions are left unchanged, if no event
+        is of one of the kinds, or if a row that is left at a time stands for more than a tenth of
+        all, because others were censored.
 
     See Also
     --------
@@ -265,7 +266,9 @@ class RiskRecalibration(CallbackSupport, OneToOneFeatureMixin, TransformerMixin,
         present = weights > 0
         risks, is_event, time = risks[present], is_event[present], time[present]
         refuse_survival(risks)
-        read_strata(None, is_event, time).check_followed("times", times[-1])
+        rows = read_strata(None, is_event, time)
+        rows.check_followed("times", times[-1])
+        rows.warn_of_few(times)
         weights = count_as_rows(weights[present])
         targets = [find_pseudo_values(is_event, k[present], time, times, weights) for k in kinds]
         risks = risks.reshape(len(risks), -1)

@@ -201,12 +201,12 @@ def survival_calibration(
         `cause` the kind of the event, a positive integer, or `censored`.
     time : array-like of shape (n_samples,)
         Times until the event, or until a row was censored, not negative.
-    risk : array-like of shape (n_samples, n_times), default=None
+    risk : array-like of shape (n_samples, n_times) or (n_samples,), default=None
         Predicted probabilities of the event up to each of the times, whose mean does not fall.
-    times : array-like of shape (n_times,)
+    times : float or array-like of shape (n_times,)
         The horizons: positive, increasing, and not later than the last time, or that of a stratum,
         unless the last rows had an event.
-    survival : array-like of shape (n_samples, n_times), default=None
+    survival : array-like of shape (n_samples, n_times) or (n_samples,), default=None
         In place of `risk`, predicted probabilities to have no event up to each of the times, whose
         mean does not rise: :math:`S(t \mid x_i) = 1 - F(t \mid x_i)`. There is one kind of event.
     cause : int, default=None

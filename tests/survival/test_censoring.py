@@ -37,6 +37,7 @@ def weigh(event, time, horizon):
     return weights
 
 
+@pytest.mark.filterwarnings("ignore:Up to 4, each row that is left stands for")
 def test_weights_by_their_definition(rng):
     """With ties of all kinds, also at the horizon, and in strata."""
     for _ in range(50):

@@ -45,6 +45,7 @@ def act_by_threshold(event, time, risk, thresholds, **horizon):
 # --------------------------------------------------------------------------- published values
 
 
+@pytest.mark.filterwarnings("ignore:Up to 1.5, each row that is left stands for")
 @pytest.mark.parametrize(
     ("model", "treat_all", "horizon"), [("marker", "all_one", 1), ("cox", "all_later", 1.5)]
 )

@@ -16,7 +16,13 @@ from skcal.inference import (
     mean_recalibration,
 )
 from skcal.metrics import smooth_ece
-from skcal.survival import pseudo_values, survival_calibration
+from skcal.survival import (
+    RiskRecalibration,
+    aj_calibration,
+    at_horizon,
+    pseudo_values,
+    survival_calibration,
+)
 
 # Of rows that were drawn without a thought of how many are left.
 pytestmark = pytest.mark.filterwarnings("ignore:Up to .*, each row that is left")
@@ -363,6 +369,22 @@ def test_coverage(share, slope):
         assert rejected <= binom.ppf(0.999, n_samples, 0.05)
 
 
+def test_one_horizon_takes_a_number_and_a_risk_for_each_row(rng):
+    event, seen = rng.random(100) < 0.7, rng.exponential(size=100)
+    risk = rng.uniform(0.2, 0.8, size=100)
+    for function in (survival_calibration, aj_calibration):
+        table = function(event, seen, risk[:, None], times=[0.5], random_state=0)
+        for given in ({"risk": risk}, {"survival": 1 - risk}, {"risk": risk[:, None]}):
+            for times in (0.5, np.float32(0.5), [0.5]):
+                found = function(event, seen, **given, times=times, random_state=0)
+                assert found.pvalue == table.pvalue
+    with pytest.raises(ValueError, match=r"^risk must have shape \(100, 2\)"):
+        survival_calibration(event, seen, risk, times=[0.5, 1])
+    y = np.column_stack([event, seen])
+    one, other = (RiskRecalibration(times).fit(risk[:, None], y) for times in (0.5, [0.5]))
+    np.testing.assert_array_equal(one.intercepts_, other.intercepts_)
+
+
 def test_rows_that_stand_for_many():
     """One of 20 rows is left where every second one was censored; or all had the event."""
     time, event = np.append(np.linspace(0.1, 0.9, 19), 2.0), np.arange(20) % 2
@@ -372,6 +394,13 @@ def test_rows_that_stand_for_many():
         survival_calibration(event, time, np.full((20, 1), 0.5), times=[1], n_resamples=2)
     with pytest.warns(UserWarning, match=message + "stratum 'b'"):
         pseudo_values(event, time, horizon=[0.05, 1], strata=20 * ["b"])
+    risk, y = np.full((20, 1), 0.5), np.column_stack([event, time])
+    with pytest.warns(UserWarning, match=message + "all rows"):
+        aj_calibration(event, time, risk, times=[1], n_resamples=2)
+    with pytest.warns(UserWarning, match=message + "stratum 'b'"):
+        at_horizon(event, time, horizon=1, strata=20 * ["b"])
+    with pytest.warns(UserWarning, match=message + "all rows"):
+        RiskRecalibration(1).fit(risk, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pseudo_values(np.ones(20), time, horizon=1)

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# A row stands for too many if it stands for more rows than this, and for a larger share of all.
+_LARGEST_STAND, _LARGEST_SHARE = 2.0, 0.1
+
 
 def find_followed(event, time, places):
     """Kaplan-Meier estimate of the probability not to be censored before each place.
@@ -32,6 +35,12 @@ def average_share(event, time, places, survival):
         steps = np.diff(ends)
     followed = np.maximum(find_followed(event, time, ends[1:]), 1 / len(time))
     return float(steps @ (1 / followed) / steps.sum())
+
+
+def find_stand(event, time, places):
+    """For how many rows one that is left at each place stands, and whether these are too many."""
+    stands = 1 / find_followed(event, time, np.minimum(places, time.max()))
+    return stands, (stands > _LARGEST_STAND) & (stands > _LARGEST_SHARE * len(time))
 
 
 def find_incidence(event, is_kind, time, places):
@@ -150,9 +159,13 @@ def split_hazard(event, entry, survival, n_bins):
 
 
 def spread_times(event, time, n_times):
-    """Times of events, at most `n_times`, evenly spread while 5 % of rows are followed."""
+    """Times of events, at most `n_times`, evenly spread while 5 % of rows are followed.
+
+    They end where a row that is left stands for too many that were censored.
+    """
     latest = np.quantile(time, 0.95, method="lower")
     candidates = time[event & (time > 0) & (time <= latest)]
+    candidates = candidates[~find_stand(event, time, candidates)[1]]
     if len(candidates) == 0:
         return candidates
     return np.unique(np.quantile(candidates, np.arange(1, n_times + 1) / n_times, method="lower"))
