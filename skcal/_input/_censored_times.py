@@ -285,14 +285,20 @@ def _read_curves(name, given, shape):
     return check_unit_range(name, values).astype(np.float64)
 
 
-def _read_pair(event, time):
-    """Events and times as arrays of numbers of one shape."""
+def read_row_times(time):
+    """Times of rows, finite and not negative, as a float64 array."""
     time = read_numbers("time", time).astype(np.float64)
     if time.ndim != 1 or len(time) == 0:
         raise ValueError(f"time must be one-dimensional and not empty; got shape {time.shape}.")
     if not (np.isfinite(time) & (time >= 0)).all():
         bad = np.flatnonzero(~(np.isfinite(time) & (time >= 0)))[0]
         raise ValueError(f"time must be finite and not negative; got {time[bad]} at row {bad}.")
+    return time
+
+
+def _read_pair(event, time):
+    """Events and times as arrays of numbers of one shape."""
+    time = read_row_times(time)
     event = read_numbers("event", event)
     if event.shape != time.shape:
         raise ValueError(

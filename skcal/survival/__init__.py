@@ -8,6 +8,7 @@ from skcal.survival._martingale_test import MartingaleTest, martingale_test
 from skcal.survival._pseudo_values import pseudo_values
 from skcal.survival._recalibrated_survival import RecalibratedSurvivalCV
 from skcal.survival._risk_recalibration import RiskRecalibration
+from skcal.survival._survival_at import survival_at
 from skcal.survival._survival_calibration import (
     HorizonCalibration,
     SurvivalCalibration,
@@ -30,5 +31,6 @@ __all__ = [
     "d_calibration",
     "martingale_test",
     "pseudo_values",
+    "survival_at",
     "survival_calibration",
 ]

@@ -59,7 +59,7 @@ def d_calibration(
         1 or True where the event was seen, 0 or False where the row was censored.
     survival : array-like of shape (n_samples,)
         Predicted probability, in [0, 1], to survive the time of the event, or that at which the row
-        was censored: :math:`S(t_i \mid x_i)`.
+        was censored: :math:`S(t_i \mid x_i)`. :func:`survival_at` reads it from curves.
     survival_before : array-like of shape (n_samples,), default=None
         Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
         below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
@@ -90,10 +90,12 @@ def d_calibration(
     -----
     UserWarning
         If `survival_before` is not given although many events, five or more and over 5 %, have the
-        same survival probability, as in discrete time.
+        same survival probability, or five events or more have each one on average: in discrete
+        time, or where curves are read as steps.
 
     See Also
     --------
+    survival_at : The probabilities that it takes, from curves that are known at some times.
     a_calibration : The same question, with more power where many rows are censored.
     martingale_test : A test of the number of events, with power where many rows are censored.
     survival_calibration : Calibration at horizons: whether high risks are right, and low ones.
@@ -209,7 +211,10 @@ def _read_not_below(name, given, lower, values, advice=""):
 def _read_probabilities(name, given):
     values = read_numbers(name, given)
     if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"{name} must be one-dimensional and not empty; got shape {values.shape}.")
+        advice = " survival_at reads curves at the time of each row." if values.ndim == 2 else ""
+        raise ValueError(
+            f"{name} must be one-dimensional and not empty; got shape {values.shape}.{advice}"
+        )
     is_large = values > 2
     if is_large.any():
         bad = np.flatnonzero(is_large)[0]
@@ -222,11 +227,12 @@ def _read_probabilities(name, given):
 
 def _warn_of_ties(values):
     """In continuous time no two events have the same survival probability, up to rounding."""
-    inner, counts = np.unique(values[(values > 0) & (values < 1)], return_counts=True)
+    found, counts = np.unique(values[values > 0], return_counts=True)
     most = counts.max(initial=0)
-    if most >= 5 and most > len(values) / 20:
+    if most >= 5 and (most > len(values) / 20 or counts.mean() >= 5):
         warn(
             f"{most} of the {len(values)} events have the survival probability "
-            f"{inner[counts.argmax()]:g}. In discrete time also give survival_before, the "
-            "probability of surviving up to just before; without it correct models are rejected."
+            f"{found[counts.argmax()]:g}. In discrete time also give survival_before, the "
+            "probability of surviving up to just before; in continuous time read curves between "
+            "the times of their grid, by survival_at. Else correct models are rejected."
         )

@@ -55,7 +55,7 @@ def martingale_test(
         1 or True where the event was seen, 0 or False where the row was censored.
     survival : array-like of shape (n_samples,)
         Predicted probability, in [0, 1], to survive the time of the event, or that at which the row
-        was censored: :math:`S(t_i \mid x_i)`.
+        was censored: :math:`S(t_i \mid x_i)`. :func:`survival_at` reads it from curves.
     survival_before : array-like of shape (n_samples,), default=None
         Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
         below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
@@ -79,10 +79,12 @@ def martingale_test(
     -----
     UserWarning
         If `survival_before` is not given although many events, five or more and over 5 %, have the
-        same survival probability, as in discrete time.
+        same survival probability, or five events or more have each one on average: in discrete
+        time, or where curves are read as steps.
 
     See Also
     --------
+    survival_at : The probabilities that it takes, from curves that are known at some times.
     a_calibration : The same in bins of the predicted survival probability.
     survival_calibration : The ratio of observed to expected events up to horizons.
     d_calibration : A test of the whole distribution of times.

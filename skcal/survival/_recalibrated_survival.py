@@ -92,7 +92,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
     Between two of the times the correction of the log odds is interpolated in the log odds that the
     model has there, so that the curve keeps the shape, or the steps, of the model's own. While that
     stands still it is interpolated in time. Up to the first time the correction is that of the
-    first.
+    first; at 0 no row has had the event.
 
     Censoring must depend neither on the event nor on the features. At each time the repaired risk
     grows with that of the model.
@@ -226,13 +226,10 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
             which the curve of the model is known, if it has such an attribute, `y`, the
             probabilities there, and `domain`.
         """
-        check_is_fitted(self)
-        own, times = _find_curves(self.estimator_, X), self.unique_times_
-        before = _read_risks(own, times)
-        after = self.recalibrator_.transform(before)
+        own, before, after = self._repair(X)
         if return_array:
             return 1 - after
-        curves = np.empty(len(own), dtype=object)
+        curves, times = np.empty(len(own), dtype=object), self.unique_times_
         curves[:] = [_Curve(times, *one) for one in zip(own, before, after, strict=True)]
         return curves
 
@@ -249,7 +246,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
         ndarray of shape (n_samples,)
             Larger where events come earlier, as indices of concordance read them.
         """
-        return 1 - self.predict_survival_function(X, return_array=True).mean(axis=1)
+        return self._repair(X)[2].mean(axis=1)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this estimator, its model and the splitter.
@@ -309,6 +306,13 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
                 f"times must be None with a recalibrator, which has its own; got {self.times!r}."
             )
         return clone(self.recalibrator)
+
+    def _repair(self, X):
+        """Curves of the model, their risks at `unique_times_`, and the repaired ones."""
+        check_is_fitted(self)
+        own = _find_curves(self.estimator_, X)
+        before = _read_risks(own, self.unique_times_)
+        return own, before, self.recalibrator_.transform(before)
 
 
 class _Curve:

@@ -16,6 +16,7 @@ from skcal.survival import (
     d_calibration,
     martingale_test,
     pseudo_values,
+    survival_at,
     survival_calibration,
 )
 from tests.fuzz import strategies as some
@@ -83,6 +84,20 @@ def test_a_calibration(rows, before, entry, **arguments):
     return found
 
 
+@hostile(
+    rows=followed([0, 0.5, 1, 2, 2.5, 5e-324], [-1, 3, np.nan, np.inf, "x", None]),
+    times=some.mostly([[1, 2.5], [0, 2.5], [5e-324, 2, 3]], [[0], [2, 1], [], 1, [np.nan], ["x"]]),
+    curve=st.lists(
+        st.sampled_from([0.0, 5e-324, 0.1, 0.5, 1 - 1e-16, 1.0]), min_size=3, max_size=3
+    ),
+)
+def test_survival_at(rows, times, curve):
+    curve = sorted(curve, reverse=True)[: len(times) if isinstance(times, list) else 1]
+    found = survival_at(rows[1], [curve] * len(rows[1]), times=times)
+    assert ((found >= curve[-1]) & (found <= 1)).all()
+    return found
+
+
 @hostile(rows=SURVIVAL, before=BEFORE, entry=ENTRY)
 def test_martingale_test(rows, before, entry):
     found = martingale_test(*rows, **beside(rows, before=before, entry=entry))
@@ -109,7 +124,7 @@ def test_aj_calibration(rows, times, risk, **arguments):
 
 # Events and times with horizons, of which some rows are left at most.
 ROWS = followed([0, 1, 2, 2.5, 3, 1e300, 5e-324], [-1, np.nan, np.inf, "x", None])
-HORIZONS = some.mostly([[1], [1, 2], [0.5, 2.5]], [[0, 1], [2, 1], [], 1, [np.nan], ["x"]])
+HORIZONS = some.mostly([[1], [1, 2], [0.5, 2.5], 1], [[0, 1], [2, 1], [], -1, [np.nan], ["x"]])
 RISKS = st.lists(st.sampled_from([0.0, 5e-324, 0.25, 0.5, 1.0]), min_size=9, max_size=9)
 CODING = {
     "strata": st.sampled_from([None, None, None, ["a"], list("ababababa")]),
@@ -145,7 +160,7 @@ def test_survival_calibration(rows, times, risk, **arguments):
     for one in found.horizons:
         assert 0 <= one.observed.low <= one.observed.high <= 1
         assert 0 <= one.smooth_ece.low <= one.smooth_ece.high
-    assert len(str(found).splitlines()) == len(found.to_frame()) == len(times)
+    assert len(str(found).splitlines()) == len(found.to_frame()) == np.size(times)
     return [one[1:4] for one in found.horizons]
 
 
@@ -238,4 +253,8 @@ def test_recalibrated_survival(rows, times, risk, cv):
     model = RecalibratedSurvivalCV(Curves(), times=times, cv=cv).fit(X, y)
     survival = model.predict_survival_function(X, return_array=True)
     assert ((survival >= 0) & (survival <= 1)).all()
-    return survival, model.predict(X)
+    last = model.unique_times_[-1]
+    curves = np.array([one(np.arange(9) / 8 * last) for one in model.predict_survival_function(X)])
+    assert ((curves[:, -1] == survival[:, -1]) & (curves[:, 0] == 1)).all()
+    assert (np.diff(curves) <= 1e-12).all()
+    return survival, curves, model.predict(X)

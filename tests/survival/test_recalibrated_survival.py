@@ -184,6 +184,7 @@ def test_corrections_beside_risks_of_0_and_1():
     found = follow([0.5, 1, 1.5, 2], [0.3, 0.4, 0.7, 1], np.array([0.4, 1]), np.array([0.6, 1]))
     expected = [moved(one, before=0.4, after=0.6) for one in (0.3, 0.4, 0.7)]
     np.testing.assert_allclose(found, [*expected, 1])
+    assert follow([0.0], [0.1], np.array([0.4, 1]), np.array([0.6, 1])) == 0
     found = follow([0.5, 1, 1.5, 2], [0, 0, 0.7, 1], np.array([0, 1]), np.array([0, 1]))
     np.testing.assert_allclose(found, [0, 0, 0.7, 1])
 

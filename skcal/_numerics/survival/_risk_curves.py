@@ -37,14 +37,15 @@ def follow_curve(places, risks, times, before, after):
 
     The correction of the log odds is interpolated in the model's own log odds, so that the result
     grows where the model's curve does, and in time while this stands still. Up to the first time it
-    is that of the first time; where a risk of 0 or 1 has none, that of the other end.
+    is that of the first time, and at 0 all are free of the event; where a risk of 0 or 1 has no
+    correction, it is that of the other end.
     """
     changes = np.full(len(times), np.nan)
     known = (before > 0) & (before < 1) & (after > 0) & (after < 1)
     changes[known] = logit(after[known]) - logit(before[known])
     last = np.searchsorted(times, places)
     low, high = np.append(0.0, before)[last], before[last]
-    risks = np.clip(risks, low, np.maximum(low, high))
+    risks = np.where(places > 0, np.clip(risks, low, np.maximum(low, high)), 0.0)
     with np.errstate(invalid="ignore"):  # log odds of 0 and 1
         share = (logit(risks) - logit(low)) / (logit(high) - logit(low))
     start, end = np.append(0.0, times)[last], times[last]
