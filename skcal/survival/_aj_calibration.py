@@ -153,6 +153,8 @@ def aj_calibration(
     censored before the last time, at most 8 % by the largest distance, and 5 % of those of 1000.
     With few events it rejects too often: 11 % of right models of 50 rows with 4 events on average,
     8 % of those with 7, and 5 % of those of 100 rows with 14.
+    Where a single row was left at the last time, it rejected 17 to 19 % of right models of 100 and
+    300 rows.
     Hazards that were 20 % too high it found in 14 to 21 %, 26 to 50 % and 65 to 94 % of samples.
 
     References

@@ -63,7 +63,7 @@ def test_numbers_are_those_of_survival_calibration(never, is_clustered):
 def test_one_horizon_is_one_diagram():
     event, time, risk = draw_rows()
     _, ax = plt.subplots()
-    display = draw(event, time, risk[:, 1:2], times=TIMES[1:2], ax=ax)
+    display = draw(event, time, risk[:, 1], times=TIMES[1], ax=ax)
     assert display.observed_ is display.expected_ is None
     assert list(display.axes_) == [ax]
     assert ax.get_title().startswith("Up to 1\nO/E ")

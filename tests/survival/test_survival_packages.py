@@ -16,6 +16,7 @@ from skcal.survival import (
     d_calibration,
     martingale_test,
     pseudo_values,
+    survival_at,
     survival_calibration,
 )
 
@@ -433,6 +434,27 @@ def test_sound_models_of_scikit_survival_stay_as_they_are(sksurv, name, kind):
         model = sksurv.ensemble.RandomSurvivalForest(50, min_samples_leaf=15, random_state=0)
     (before, after), _ = measure_both(sksurv, model, data)
     assert after[0] < 1.01 * before[0]
+
+
+def test_curves_of_both_packages_are_read_at_the_times_of_rows(sksurv, lifelines):
+    """At times of the grid nothing is interpolated, and between them curves are below steps."""
+    X, y, X_new, y_new = split_data(sksurv, "whas500")
+    time = np.minimum(y_new["lenfol"], y["lenfol"].max())
+    model = sksurv.linear_model.CoxPHSurvivalAnalysis(alpha=0.1).fit(X, y)
+    table = model.predict_survival_function(X_new, return_array=True)
+    found = survival_at(time, table, times=model.unique_times_)
+    curves = model.predict_survival_function(X_new)
+    steps = np.array([curve(t) for curve, t in zip(curves, time, strict=True)])
+    is_known, is_between = np.isin(time, model.unique_times_), time >= model.unique_times_[0]
+    np.testing.assert_allclose(found[is_known], steps[is_known])
+    assert (found <= steps + 1e-12)[is_between].all()
+    data = X.assign(time=y["lenfol"], event=y["fstat"])
+    frame = lifelines.CoxPHFitter(penalizer=0.1).fit(data, "time", "event")
+    frame = frame.predict_survival_function(X_new)
+    found = survival_at(time, frame.T, times=frame.index)
+    rows = np.flatnonzero(np.isin(time, frame.index))
+    expected = [frame.loc[time[row]].iloc[row] for row in rows]
+    np.testing.assert_allclose(found[rows], expected)
 
 
 def test_scorers_of_scikit_survival_take_repaired_models(sksurv):
