@@ -24,10 +24,20 @@ FRACTION = "y_true must hold whole numbers where labels are not named, "
 STRANGE = "y_true has labels that no column of y_proba accounts for: "
 # Arguments, and how the message begins; "..." stands for any words.
 BAD_INPUT = [
-    (Y, [0.1, np.nan, 0.6, 0.3], {}, "y_proba must lie in [0, 1]; got nan at row 1. Leave out"),
-    (Y, [90, 20, 100, 0], {}, "y_proba must lie in [0, 1]; got 90 at row 0. Are these per cent?"),
-    (Y, [3.0, -2, 0.5, 1], {}, "y_proba ... got 3.0 at row 0. Are these logits? ...expit(y_proba)"),
-    (Y, np.eye(4, 3) - 2, {}, "y_proba ... got -1.0 ... logits? ...softmax(y_proba, axis=1)."),
+    (
+        Y,
+        [0.1, np.nan, 0.6, 0.3],
+        {},
+        "y_proba ... got nan at row 1. 1 of 4 values is missing. Leave",
+    ),
+    (
+        Y,
+        [90, 20, 100, 0],
+        {},
+        "y_proba must lie in [0, 1]; got 90 at row 0. ...Are these per cent?",
+    ),
+    (Y, [3.0, -2, 0.5, 1], {}, "y_proba ... got 3.0 ... these logits? ...expit(y_proba)"),
+    (Y, np.eye(4, 3) - 2.5, {}, "y_proba ... got -1.5 ... logits? ...softmax(y_proba, axis=1)."),
     (
         Y,
         GaussianNB(),

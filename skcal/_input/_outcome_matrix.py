@@ -77,7 +77,9 @@ def read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device):
         y_true = y_true.toarray()
     is_list = _is_list_of_outputs(y_proba)
     device = choose_device(y_proba[0] if is_list else y_proba) if on_device else None
-    target = check_proba(outcomes, read_numbers(outcomes, y_true, device), of_classes=False)
+    target = check_proba(
+        outcomes, read_numbers(outcomes, y_true, device), of_classes=False, kind="outcomes"
+    )
     if is_list:
         proba = _read_outputs(predictions, y_proba, device)
     else:

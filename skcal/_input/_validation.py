@@ -11,6 +11,7 @@ from reprlib import repr as shorten
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skcal._input._advice import COARSE_ROUNDING, advise_on_range, advise_on_sums
 from skcal._input._sample import CHUNK
 from skcal._tools._arrays import (
     find_span,
@@ -26,8 +27,6 @@ from skcal._tools._warnings import warn
 # Rows of probabilities may miss a sum of 1 by this much: what a softmax in float16 or the rounding
 # of a table leaves behind.
 ROW_SUM_TOLERANCE = 1e-3
-# By this much after coarser rounding, such as that of bfloat16 to 8 bits.
-COARSE_ROUNDING = 0.02
 # Probabilities may leave [0, 1] by this many ulps of their type at 1, and are clipped to it.
 _ROUNDING_STEPS = 8
 # Weights, as parts of the largest, are not smaller: shares of all weights must not vanish.
@@ -237,11 +236,11 @@ def explain_images(name):
     return f" For images pass {name}.reshape(-1, n_classes), with the classes on the last axis."
 
 
-def check_proba(name, proba, *, of_classes=True, advice=""):
+def check_proba(name, proba, *, of_classes=True, advice="", kind="single"):
     """Probabilities as an array of shape (n,) or (n, K), K >= 2, of their own real type.
 
     Rows that are not `of_classes` need not sum to 1, and a single column stays one; `advice` ends a
-    message about sums.
+    message about sums. For `kind` see `advise_on_range`.
     """
     if of_classes and proba.ndim == 2 and proba.shape[1] == 1:
         proba = proba[:, 0]
@@ -252,11 +251,9 @@ def check_proba(name, proba, *, of_classes=True, advice=""):
         )
     if proba.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one row; it is empty.")
-    link = "softmax({}, axis=1)" if of_classes and proba.ndim == 2 else "expit({})"
-    proba = check_unit_range(
-        name, proba, f" Are these logits? Pass scipy.special.{link.format(name)}."
-    )
-    if of_classes and proba.ndim == 2:
+    are_vectors = of_classes and proba.ndim == 2
+    proba = check_unit_range(name, proba, "vectors" if are_vectors else kind)
+    if are_vectors:
         _check_row_sums(name, proba, advice)
     return proba
 
@@ -286,10 +283,10 @@ def is_inside(values):
     return bool(low >= 0 and high <= 1)
 
 
-def check_unit_range(name, values, advice=""):
+def check_unit_range(name, values, kind=None):
     """Numbers in [0, 1] of any shape, clipped by `clip_rounding`, or a ValueError.
 
-    `advice` ends a message where some are clearly below 0.
+    For `kind` see `advise_on_range`.
     """
     if is_inside(values):
         return values
@@ -297,22 +294,28 @@ def check_unit_range(name, values, advice=""):
     if is_inside(values):
         return values
     values = to_numpy(values)
-    where = np.argwhere(~((values >= 0) & (values <= 1)))[0]
-    value = values[tuple(where)]
-    row = f" at row {where[0]}" if values.ndim else ""
-    hint = ""
-    if np.isnan(value) and values.ndim:
+    is_bad = ~((values >= 0) & (values <= 1))
+    where = tuple(np.argwhere(is_bad)[0])
+    row = f" at row {where[0]}" if where else ""
+    found = f"{name} must lie in [0, 1]; got {values[where]}{row}."
+    if values.size == 1:
+        raise ValueError(found)
+    if np.isnan(values[where]):
+        count, which = int(np.isnan(values).sum()), "missing"
         hint = " Leave out rows without a number, and report how many there are."
-    elif np.isfinite(value) and values.min() < -COARSE_ROUNDING:
-        hint = advice
-    elif 1 < value <= 100 and values.ndim and values.max() > 2:
-        hint = f" Are these per cent? Pass {name} / 100."
-    elif -COARSE_ROUNDING <= value <= 1 + COARSE_ROUNDING:
-        hint = (
-            f" The rounding of {values.dtype}, up to {find_rounding(values):.1g}, is clipped; "
-            f"after coarser rounding pass numpy.clip({name}, 0, 1)."
-        )
-    raise ValueError(f"{name} must lie in [0, 1]; got {value}{row}.{hint}")
+        if values.ndim == 2 and kind == "single":
+            hint = f" Take one label at a time, {name}[:, k], without its rows that lack a number."
+    else:
+        count, which = int(is_bad.sum()), "outside"
+        if np.nanmin(values) >= -COARSE_ROUNDING and np.nanmax(values) <= 1 + COARSE_ROUNDING:
+            hint = (
+                f" The rounding of {values.dtype}, up to {find_rounding(values):.1g}, is clipped; "
+                f"after coarser rounding pass numpy.clip({name}, 0, 1)."
+            )
+        else:
+            hint = advise_on_range(name, values, kind)
+    verb = "is" if count == 1 else "are"
+    raise ValueError(f"{found} {count} of {values.size} values {verb} {which}.{hint}")
 
 
 def _check_row_sums(name, proba, advice):
@@ -323,10 +326,11 @@ def _check_row_sums(name, proba, advice):
         if xp.any(off):
             row = np.flatnonzero(to_numpy(off))[0]
             found = to_numpy(sums)[row]
+            if abs(found - 1) <= COARSE_ROUNDING:
+                advice = EXPLAIN_ROUNDING
             raise ValueError(
                 f"Rows of {name} must sum to 1; got a sum of {found:.6g} at row "
-                f"{rows.start + row}."
-                + (EXPLAIN_ROUNDING if abs(found - 1) <= COARSE_ROUNDING else advice)
+                f"{rows.start + row}.{advice or advise_on_sums(name, to_numpy(proba))}"
             )
 
 
@@ -402,10 +406,17 @@ def warn_of_swap(target, proba, names):
 def refuse_list_of_models(target, proba, names):
     """Raise a ValueError for predictions that have a row of probabilities for each model."""
     n_samples, shape = target.shape[0], tuple(proba.shape)
-    if len(shape) > 1 and shape[0] < shape[1] == n_samples:
+    if len(shape) == 2 and shape[0] < shape[1] == n_samples:
+        are_turned = is_inside(proba) and np.allclose(to_numpy(proba).sum(axis=0), 1, atol=1e-3)
+        advice = (
+            f"Pass {names[1]}.T."
+            if are_turned
+            else "Models are measured one at a time; functions that compare them take a "
+            "dictionary, by name."
+        )
         raise ValueError(
-            f"{names[1]} must have a row for each of {n_samples} labels; got shape {shape}. Models "
-            "are measured one at a time; functions that compare them take a dictionary, by name."
+            f"{names[1]} must have a row for each of {n_samples} labels; got shape {shape}. "
+            f"{advice}"
         )
 
 

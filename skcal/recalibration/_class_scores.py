@@ -137,14 +137,20 @@ def check_scores(X, xp, kind, impossible=False):
     row = _find_first(is_bad | _miss_one(X, xp), xp)
     values = _list_row(X, row)
     in_range = min(values) >= -RANGE_TOLERANCE and max(values) <= 1 + RANGE_TOLERANCE
-    is_rounding = in_range and len(values) > 1 and abs(sum(values) - 1) <= COARSE_ROUNDING
+    hint = ""
+    if in_range and len(values) > 1 and abs(sum(values) - 1) <= COARSE_ROUNDING:
+        hint = EXPLAIN_ROUNDING
+    elif in_range and len(values) > 2:
+        hint = (
+            " Of one-vs-rest models, such as LightGBM's multiclassova, divide the rows by their "
+            "sums, or take the logarithm and input='logits'."
+        )
     raise NotClassScoresError(
         f"X must hold class probabilities, rows in [0, 1] that sum to 1; row {row} "
         f"of {len(values)} columns has values from {min(values):.7g} to "
         f"{max(values):.7g} and sums to {sum(values):.7g}. For scores such as those of "
         "decision_function say input='logits'. For raw features put "
-        "CrossFitProba(classifier) before this step in a pipeline."
-        + (EXPLAIN_ROUNDING if is_rounding else "")
+        f"CrossFitProba(classifier) before this step in a pipeline.{hint}"
     )
 
 
