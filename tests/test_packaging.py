@@ -113,3 +113,16 @@ def test_release_notes():
     assert module.find_notes("0.1.0", changelog) == "Old."
     assert module.find_notes("0.3.0", changelog) is None
     assert module.find_notes("0.1.0", "## 0.1.0\n\nNo date.\n") is None
+
+
+def test_messages_install_packages_of_the_extras():
+    """By name: an extra of a package that no index has cannot be installed."""
+    extras = PROJECT["optional-dependencies"]
+    known = {re.match(r"[\w-]+", line)[0] for lines in extras.values() for line in lines}
+    paths = [*ROOT.glob("skcal/**/*.py"), *ROOT.glob("doc/user_guide/*.rst")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    named = re.findall(r"""pip install (?:"\s+f?")?["'.]*([\w-]+(?: [\w-]+)*)""", text)
+    named = [name for names in named for name in names.split()]
+    assert {"skl2onnx", "onnxruntime", "tqdm", "dask", "array-api-compat", "numba"} <= set(named)
+    assert set(named) <= known
+    assert "skcal[" not in text

@@ -422,7 +422,7 @@ def _import_compat():
         import array_api_compat
     except ImportError as error:
         raise ImportError(
-            "Arrays of other libraries than NumPy need the package array-api-compat; install it "
-            "by pip install 'skcal[array-api]', or turn array_api_dispatch off."
+            "Arrays of other libraries than NumPy need the package array-api-compat: pip install "
+            "array-api-compat, or turn array_api_dispatch off."
         ) from error
     return array_api_compat

@@ -47,7 +47,7 @@ def read_progress(progress):
         from tqdm.auto import tqdm
     except ImportError as error:
         raise ImportError(
-            "progress=True needs tqdm: pip install skcal[progress], or pass a function as progress."
+            "progress=True needs tqdm: pip install tqdm, or pass a function as progress."
         ) from error
     return tqdm
 

@@ -120,7 +120,7 @@ def to_onnx(
         import skl2onnx  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "to_onnx needs skl2onnx and onnxruntime: pip install skcal[onnx]"
+            "to_onnx needs skl2onnx and onnxruntime: pip install skl2onnx onnxruntime"
         ) from error
     check_integer("target_opset", target_opset, _OLDEST_OPSET)
     check_number("atol", atol, 0, allow_infinity=True)

@@ -61,7 +61,7 @@ def summarize_dask(
 
     Notes
     -----
-    Needs Dask: ``pip install skcal[dask]``. A partition that is lost with its worker is summarized
+    Needs Dask: ``pip install "dask[array,dataframe]"``. A partition that is lost with its worker is summarized
     again by another; the summary of a partition enters the tree once, so that no row counts
     twice. Arrays are cut like `y_true`; a series has to have the same partitions.
 
@@ -80,7 +80,9 @@ def summarize_dask(
     try:
         from dask.delayed import delayed
     except ImportError as error:
-        raise ImportError("summarize_dask needs Dask: pip install skcal[dask]") from error
+        raise ImportError(
+            "summarize_dask needs Dask: pip install 'dask[array,dataframe]'"
+        ) from error
     split_every = check_integer("split_every", split_every, 2, math.inf)
     kind = CalibrationSummary if by is None else GroupedSummary
     kind(**settings)  # wrong settings are found now, not on a worker

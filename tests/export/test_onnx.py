@@ -388,5 +388,5 @@ def test_graphs_that_answer_otherwise(monkeypatch):
 
 def test_missing_packages(monkeypatch):
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
-    with pytest.raises(ImportError, match=r"pip install skcal\[onnx\]"):
+    with pytest.raises(ImportError, match="pip install skl2onnx onnxruntime"):
         to_onnx(PlattScaling(), [[0.5, 0.5]])
