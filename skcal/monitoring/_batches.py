@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from os import PathLike
 from typing import Any
 
 from skcal._input._batches._tables import check_names, check_order, feed_batches
@@ -12,7 +13,7 @@ from skcal.monitoring._monitor import CalibrationMonitor
 
 
 def monitor_batches(
-    batches: Iterable[Any],
+    batches: Iterable[Any] | str | PathLike[str],
     *,
     y_true: str | None = None,
     y_proba: str | list[str] | None = None,
@@ -26,10 +27,12 @@ def monitor_batches(
 
     Parameters
     ----------
-    batches : iterable
+    batches : iterable, str, path or dataset
         In the order in which labels became known: tuples ``(y_true, y_proba)`` or ``(y_true,
         y_proba, time)`` of arrays, with the keys as a last member where `by` is True; or tables:
         pandas or polars data frames, Arrow record batches or tables, or dicts of arrays.
+        Or a Parquet file, a folder of such files (in the order of their names) or a dataset of
+        pyarrow, which must be installed.
     y_true : str, default=None
         Column of the labels, for tables.
     y_proba : str or list of str, default=None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from os import PathLike
 from typing import Any
 
 from skcal._input._batches._tables import check_names, check_order, feed_batches
@@ -11,7 +12,7 @@ from skcal.streaming._summary import CalibrationSummary
 
 
 def summarize_batches(
-    batches: Iterable[Any],
+    batches: Iterable[Any] | str | PathLike[str],
     *,
     y_true: str | None = None,
     y_proba: str | list[str] | None = None,
@@ -24,10 +25,11 @@ def summarize_batches(
 
     Parameters
     ----------
-    batches : iterable
+    batches : iterable, str, path or dataset
         Tuples ``(y_true, y_proba)`` or ``(y_true, y_proba, sample_weight)`` of arrays, with the
         keys as a last member where `by` is True; or tables: pandas or polars data frames, Arrow
-        record batches or tables, or dicts of arrays.
+        record batches or tables, or dicts of arrays. Or a Parquet file, a folder of such files
+        (in the order of their names) or a dataset of pyarrow, which must be installed.
     y_true : str, default=None
         Column of the labels, for tables.
     y_proba : str or list of str, default=None
@@ -60,13 +62,11 @@ def summarize_batches(
 
     Notes
     -----
-    Files are read by their own libraries: ``pandas.read_csv(path, chunksize=10**6)``,
-    ``pyarrow.parquet.ParquetFile(path, pre_buffer=False).iter_batches(columns=...)`` (which
-    otherwise reads hundreds of megabytes ahead) and
-    ``polars.scan_parquet(path).collect_batches()`` are iterables of tables. Keys keep the types of
-    their columns: those of ``by=["day", "model"]`` may be tuples of a date and a text. Batches of
-    10^5 rows or more are the quickest. To share the work, summarize parts of the files in several
-    processes and add up the summaries.
+    Files of other kinds are read by their own libraries: ``pandas.read_csv(path,
+    chunksize=10**6)`` and ``polars.scan_csv(path).collect_batches()`` are iterables of tables. Keys
+    keep the types of their columns: those of ``by=["day", "model"]`` may be tuples of a date and a
+    text. Batches of 10^5 rows or more are the quickest. To share the work, summarize parts of the
+    files in several processes and add up the summaries.
 
     Examples
     --------

@@ -61,9 +61,9 @@ def summarize_dask(
 
     Notes
     -----
-    Needs Dask: ``pip install "dask[array,dataframe]"``. A partition that is lost with its worker is summarized
-    again by another; the summary of a partition enters the tree once, so that no row counts
-    twice. Arrays are cut like `y_true`; a series has to have the same partitions.
+    Needs Dask: ``pip install "dask[array,dataframe]"``. A partition that is lost with its worker is
+    summarized again by another; the summary of a partition enters the tree once, so that no row
+    counts twice. Arrays are cut like `y_true`; a series has to have the same partitions.
 
     Examples
     --------

@@ -1,13 +1,16 @@
 """summarize_batches: tuples and tables, groups, progress, and what goes wrong."""
 
 import builtins
+import sys
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import dataset, parquet
 
+from skcal.monitoring import monitor_batches
 from skcal.streaming import CalibrationSummary, GroupedSummary, summarize_batches
 
 NAMES = {"y_true": "y", "y_proba": "p"}
@@ -73,3 +76,52 @@ def test_bad_arguments():
     ):
         with pytest.raises(ValueError, match=message):
             summarize_batches(batches, **options)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two Parquet files with rows of two models."""
+    table = pd.DataFrame({"y": [0, 1, 1, 0], "p": [0.25, 0.5, 0.75, 0.5], "m": list("aabb")})
+    for part, name in ((table[:1], "a.parquet"), (table[1:], "b.parquet")):
+        part.to_parquet(tmp_path / name)
+    return tmp_path
+
+
+def test_files(folder):
+    table = pd.concat([pd.read_parquet(path) for path in sorted(folder.iterdir())])
+    names = {"y_true": "y", "y_proba": "p"}
+    for given, rows in [
+        (folder, table),
+        (str(folder), table),
+        (folder / "b.parquet", table[1:]),
+        (dataset.dataset(folder), table),
+        (parquet.ParquetFile(folder / "b.parquet"), table[1:]),
+    ]:
+        for by in ({}, {"by": "m"}):
+            expected = summarize_batches([rows], **names, **by)
+            assert summarize_batches(given, **names, **by) == expected
+    found = monitor_batches(folder, **names)
+    assert found.n_samples_ == len(table)
+
+
+def test_files_that_cannot_be_read(folder, monkeypatch):
+    names = {"y_true": "y", "y_proba": "p"}
+    with pytest.raises(ValueError, match="y_true and y_proba must name columns of files"):
+        summarize_batches(folder)
+    with pytest.raises(ValueError, match=r"no column 'q' in files of the columns 'y', 'p', 'm'"):
+        summarize_batches(folder, y_true="y", y_proba="q")
+    (folder / "c.csv").write_text("y,p\n0,0.5\n")
+    with pytest.raises(ValueError, match=r"pandas.read_csv\(path, chunksize=10\*\*5\) gives"):
+        summarize_batches(folder / "c.csv", **names)
+    chunks = pd.read_csv(folder / "c.csv", chunksize=10**5)
+    assert summarize_batches(chunks, **names).n_samples_ == 1
+    with pytest.raises(FileNotFoundError):
+        summarize_batches(folder / "d.parquet", **names)
+    lazy = pl.scan_parquet(folder / "b.parquet")
+    with pytest.raises(ValueError, match=r"LazyFrame, .* or \[its collect\(\)\]"):
+        summarize_batches(lazy, **names)
+    assert summarize_batches([lazy.collect()], **names).n_samples_ == 3
+    monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)
+    monkeypatch.delattr("pyarrow.dataset")
+    with pytest.raises(ImportError, match="pip install pyarrow"):
+        summarize_batches(folder, **names)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from skcal._input._batches._batch_rows import as_array, as_floats, check_named_columns
+from skcal._input._batches._files import read_files
 from skcal._input._batches._keys import KeyColumns
-from skcal._tools._arrays import refuse_query
+from skcal._tools._arrays import is_query, refuse_query
 from skcal._tools._progress import read_progress
 
 
@@ -17,6 +18,12 @@ def feed_batches(batches, update, names, *, grouped, progress, extra="sample_wei
     column called `extra`, which may be absent, and, if `grouped`, the keys `by`. `names` is what
     `check_names` returned.
     """
+    batches = read_files(batches, names)
+    if is_query(batches):
+        raise ValueError(
+            "batches must be an iterable of batches; got a LazyFrame, which has no rows yet. Pass "
+            "its collect_batches(), or [its collect()]."
+        )
     if not isinstance(batches, Iterable) or _list_columns(batches) is not None:
         raise ValueError(
             f"batches must be an iterable of batches; got {type(batches).__name__}. Put a single "
