@@ -117,7 +117,7 @@ def _take(data, names):
     """One column of a table, or a table of several; None without a name."""
     if names is None:
         return None
-    from skcal._input._validation import suggest_name
+    from skcal._input._advice import suggest_name
 
     for name in [names] if isinstance(names, str) else names:
         if name not in data:

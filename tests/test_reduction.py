@@ -61,7 +61,7 @@ BAD_INPUT = [
         Y,
         pd.Series([0.1, 0.5, "N/A", 1]),
         {},
-        "y_proba ... got the text 'N/A' at row 2. pandas.to_num",
+        "y_proba ... got the text 'N/A' at row 2. 1 of 4 is no number. pandas.to_num",
     ),
     (Y, [0.1, 0.2, np.inf, 0.3], {}, "y_proba must lie in [0, 1]; got inf at row 2."),
     (Y, [0.1, 0.2, 0.3, -1e-9], {}, "y_proba must lie in [0, 1]; got -1e-09 at row 3."),

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy
 from scipy.special import expit, logit
@@ -14,17 +15,32 @@ from sklearn.model_selection import GroupKFold
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from skcal.inference import compare_calibration
+from skcal.inference import (
+    actual_expected_ratio,
+    calibration_test,
+    compare_calibration,
+    confidence_interval,
+    cox_recalibration,
+    hosmer_lemeshow_test,
+    mean_calibration_test,
+    mean_recalibration,
+    observed_expected_ratio,
+    required_samples,
+    spiegelhalter_test,
+)
 from skcal.metrics import smooth_ece
 from skcal.model_selection import pooled_cross_val_score
 from skcal.recalibration import (
     AutoRecalibration,
     CrossFitProba,
+    IsotonicRecalibration,
     RecalibratedClassifierCV,
     TemperatureScaling,
     VectorScaling,
+    get_recalibrator,
 )
 from skcal.scorers import get_scorer
+from skcal.survival import aj_calibration
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 2))
@@ -222,3 +238,123 @@ def test_one_vs_rest():
         TemperatureScaling(input="logits").fit(np.log(raw), labels),
     )
     np.testing.assert_allclose(fits[0].temperature_, fits[1].temperature_, rtol=1e-6)
+
+
+# Texts that are numbers, and what reads them.
+TEXTS = {
+    "numbers": ([f"{p:.3f}" for p in P], "numpy.asarray(y_proba, dtype=float)"),
+    "per cent": (
+        [f"{100 * p:.1f} %" for p in P],
+        "pandas.Series(y_proba).str.rstrip('% ').astype(float) / 100",
+    ),
+    "per cent with commas": (
+        [f"{100 * p:.1f}%".replace(".", ",") for p in P],
+        "pandas.Series(y_proba).str.replace(',', '.').str.rstrip('% ').astype(float) / 100",
+    ),
+    "decimal commas": (
+        [f"{p:.3f}".replace(".", ",") for p in P],
+        "pandas.Series(y_proba).str.replace(',', '.').astype(float)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "remedy"), TEXTS.values(), ids=TEXTS)
+def test_texts_that_are_numbers(texts, remedy):
+    with pytest.raises(ValueError, match="got the text .* at row 0.*" + re.escape(remedy)):
+        smooth_ece(np.arange(400) % 2, texts)
+    found = eval(remedy, {"numpy": np, "pandas": pd, "y_proba": texts})
+    np.testing.assert_allclose(found, P, atol=0.00051)
+
+
+def test_texts_that_are_no_numbers():
+    with pytest.raises(
+        ValueError, match=r"got the text 'high' at row 0\. 3 of 4 are no numbers\.$"
+    ):
+        smooth_ece([0, 1, 1, 0], ["high", "low", "low", "0.5"])
+
+
+NAMES = {
+    "sigmoid": (get_recalibrator, "platt"),
+    "logistic": (get_recalibrator, "platt"),
+    "default": (get_recalibrator, "auto"),
+    "isotonic regression": (get_recalibrator, "isotonic"),
+    "TemperatureScaling": (get_recalibrator, "temperature"),
+    "ece": (get_scorer, "neg_expected_calibration_error"),
+    "smece": (get_scorer, "neg_smooth_ece"),
+}
+
+
+@pytest.mark.parametrize(("name", "get", "right"), [(k, *v) for k, v in NAMES.items()], ids=NAMES)
+def test_names_that_others_use(name, get, right):
+    with pytest.raises(ValueError, match=f"Did you mean '{right}'"):
+        get(name)
+    assert callable(get(right)) or get(right).get_params()
+
+
+def test_names_without_a_likely_one():
+    """What nothing stands for is not taken for what is spelled alike."""
+    options = {"random_state": 0, "n_resamples": 20}
+    for name in ("logistic", "sigmoid", "IsotonicRecalibration"):
+        with pytest.raises(ValueError, match=rf"got '{name}'\.$"):
+            calibration_test(Y, np.full(120, 0.5), statistic=name, **options)
+    with pytest.raises(ValueError, match="Did you mean 'omnibus'"):
+        calibration_test(Y, np.full(120, 0.5), statistic="default", **options)
+
+
+def test_strata_are_clusters():
+    with pytest.raises(TypeError, match=r"no option 'strata'.* Rows that belong together are"):
+        calibration_test(Y, np.full(120, 0.5), strata=Y)
+    with pytest.raises(TypeError, match=r"no option 'strata'.* are given as clusters"):
+        confidence_interval(Y, np.full(120, 0.5), strata=Y)
+
+
+def test_effect_that_is_a_number():
+    with pytest.raises(ValueError, match=r"got 0.5. {'intercept': 0.5} shifts log-odds"):
+        required_samples(P, effect=0.5, statistic="cox")
+    assert required_samples(P, effect={"intercept": 0.5}, statistic="cox").n_samples > 0
+
+
+def test_parameters_of_a_recalibrator_that_has_only_a_name():
+    for given, way_out in [("isotonic", "IsotonicRecalibration"), (None, "AutoRecalibration")]:
+        model = RecalibratedClassifierCV(GaussianNB(), given)
+        with pytest.raises(ValueError, match=rf"got {given!r}. Set recalibrator={way_out}\(\)"):
+            model.set_params(recalibrator__min_proba=0.1)
+    model.set_params(recalibrator=IsotonicRecalibration(), recalibrator__min_proba=0.1)
+    assert model.set_params(estimator__var_smoothing=1e-6).recalibrator.min_proba == 0.1
+
+
+def test_counts():
+    means = 3 * P
+    counts = np.random.default_rng(0).poisson(means)
+    for measure, predicted, way_out in [
+        (cox_recalibration, means, mean_recalibration),
+        (observed_expected_ratio, means, actual_expected_ratio),
+        (observed_expected_ratio, P, actual_expected_ratio),
+    ]:
+        with pytest.raises(ValueError, match=f"Counts and their means go into {way_out.__name__}"):
+            measure(counts, predicted)
+        way_out(counts, predicted)
+    with pytest.raises(ValueError, match=r"outside\.$"):
+        cox_recalibration(counts > 1, means)
+
+
+def test_outcomes_of_one_half():
+    draws = np.random.default_rng(0).choice([0, 0.5, 1], 400)
+    for test in (calibration_test, spiegelhalter_test, hosmer_lemeshow_test):
+        with pytest.raises(ValueError, match="0, 1/2 and 1 go into mean_calibration_test"):
+            test(draws, P)
+    assert mean_calibration_test(draws, P, random_state=0, n_resamples=20).pvalue <= 1
+
+
+def test_risks_of_several_kinds_of_events():
+    kinds, time = np.arange(120) % 3, np.arange(120) + 1.0
+    curves = rng.dirichlet(np.ones(3), (120, 4))[:, :, :2].cumsum(axis=1) / 4
+    options = {"cause": 1, "times": [20, 40, 60, 80], "random_state": 0}
+    for risk, way in [
+        (curves, "risk[:, :, k]"),
+        (curves.transpose(0, 2, 1), "risk[:, k, :]"),
+        (curves.T, "risk[k, :, :].T"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(f"pass those of one: {way}.")):
+            aj_calibration(kinds, time, risk, **options)
+        aj_calibration(kinds, time, eval(way, {"risk": risk, "k": 0}), **options)

@@ -1,9 +1,25 @@
-"""Ends of messages about numbers that are no probabilities: what they may be, and what to pass.
+"""Ends of messages: which name was meant, and what numbers are that are no probabilities.
 
-The whole array is looked at, and what fits it by chance as well gets no advice.
+Of numbers the whole array is looked at, and what fits it by chance as well gets no advice.
 """
 
+import re
+from difflib import get_close_matches
+
 import numpy as np
+
+# What others call the source of random numbers, which is `random_state` here.
+_GENERATORS = ("rng", "seed", "generator")
+# Other words for names; what a function does not have of these is not guessed at.
+_ALSO_CALLED = {
+    **dict.fromkeys(("sigmoid", "logistic", "logistic_regression"), ("platt",)),
+    "default": ("auto", "omnibus"),
+    "smece": ("smooth_ece", "neg_smooth_ece"),
+    **dict.fromkeys(_GENERATORS, ("random_state",)),
+}
+# Rows that belong together, which are easily taken for rows that are tested apart.
+_ROWS_OF_A_SET = " Rows that belong together are given as clusters."
+_SETS_OF_ROWS = ("groups", "strata")
 
 # Probabilities may miss [0, 1], and rows a sum of 1, by this much after coarse rounding, such as
 # that of bfloat16 to 8 bits.
@@ -99,3 +115,35 @@ def advise_on_sums(name, values):
         " Of a model that rates every class apart (one-vs-rest, LightGBM's multiclassova) pass "
         f"{name} / {name}.sum(axis=1, keepdims=True).{models}"
     )
+
+
+# --------------------------------------------------------------------------- names
+
+
+def suggest_name(name, valid):
+    """End of a message: which of the valid names may have been meant."""
+    if not isinstance(name, str):
+        return ""
+    if name in _SETS_OF_ROWS and "clusters" in valid:
+        return _ROWS_OF_A_SET
+    short = re.sub(r"(?<=[a-z])(?=[A-Z])|[ -]+", "_", name).lower().removeprefix("neg_")
+    if short in _ALSO_CALLED:
+        near = [v for v in _ALSO_CALLED[short] if v in valid]
+    else:
+        near = (
+            [v for v in valid if _abbreviate(v) == short]
+            or [v for v in valid if short.startswith(f"{v}_")]
+            or _list_close(name.removeprefix("neg_"), valid)
+        )
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _list_close(name, valid):
+    """The name that is spelled most alike, if any is; all measures end alike."""
+    known = {v.removeprefix("neg_"): v for v in valid}
+    return [known[v] for v in get_close_matches(name, known, n=1, cutoff=0.7)]
+
+
+def _abbreviate(name):
+    """What papers call a measure: "ece" is the expected calibration error."""
+    return "".join(word[:1] for word in name.removeprefix("neg_").split("_"))

@@ -280,9 +280,20 @@ def _read_curves(name, given, shape):
     if values.shape != shape:
         raise ValueError(
             f"{name} must have shape {shape}, a row for each of `time` and a column for each of "
-            f"`times`; got shape {values.shape}."
+            f"`times`; got shape {values.shape}.{_advise_on_axes(name, values.shape, shape)}"
         )
     return check_unit_range(name, values).astype(np.float64)
+
+
+def _advise_on_axes(name, found, shape):
+    """End of a message about curves of several kinds of events: those of one kind."""
+    ways = []
+    for axis in range(3 if len(found) == 3 else 0):
+        place = ", ".join("k" if at == axis else ":" for at in range(3))
+        rest = found[:axis] + found[axis + 1 :]
+        turned = {shape: "", shape[::-1]: ".T"}.get(rest)
+        ways += [] if turned is None else [f"{name}[{place}]{turned}"]
+    return f" Of several kinds of events pass those of one: {' or '.join(ways)}." if ways else ""
 
 
 def read_row_times(time):

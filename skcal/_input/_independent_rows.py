@@ -11,6 +11,9 @@ from skcal._input._validation import check_option
 from skcal._numerics.cells._order import unite_rounded
 from skcal._numerics.inference._effective_rows import find_shares
 
+# End of a message about outcomes between 0 and 1.
+ADVISE_MEANS = " Outcomes such as 0, 1/2 and 1 go into mean_calibration_test."
+
 
 def reduce_to_labelled_sample(y_true, y_proba, **data):
     """Check user input of a test of one binary problem; see `reduce_to_samples`.
@@ -21,13 +24,18 @@ def reduce_to_labelled_sample(y_true, y_proba, **data):
     return reduce_to_present_rows(y_true, y_proba, **data)[0]
 
 
-def reduce_to_clustered_sample(y_true, y_proba, clusters, **data):
+def reduce_to_clustered_sample(y_true, y_proba, clusters, *, of_counts=None, **data):
     """The sample of `reduce_to_labelled_sample`, and the cluster of each row.
 
     None stands for independent rows: those of single rows, and of clusters that are copies of one
-    row, which stands for them.
+    row, which stands for them. `of_counts` is what does the same for counts, for messages.
     """
-    sample, present = reduce_to_present_rows(y_true, y_proba, **data)
+    try:
+        sample, present = reduce_to_present_rows(y_true, y_proba, **data)
+    except ValueError as error:
+        if of_counts is None or not _are_counts(y_true):
+            raise
+        raise ValueError(f"{error} Counts and their means go into {of_counts}.") from None
     if clusters is None:
         return sample, None
     member = read_clusters(clusters, present)
@@ -139,11 +147,20 @@ def check_log_odds(sample, largest_ratio=1e250):
         )
 
 
+def _are_counts(y_true):
+    """Whether outcomes may be counts: whole numbers, some of them above 1."""
+    try:
+        found = np.asarray(y_true, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return bool(((found >= 0) & (found == np.floor(found))).all() and (found > 1).any())
+
+
 def _check_outcomes(sample):
     outcomes = next(sample.chunks(size=len(sample.predictions)))[1]
     soft = np.flatnonzero((outcomes != 0) & (outcomes != 1))
     if len(soft):
         raise ValueError(
             "y_true must hold labels; a soft label has no outcome to test; "
-            f"got {outcomes[soft[0]]:g} at row {soft[0]}."
+            f"got {outcomes[soft[0]]:g} at row {soft[0]}.{ADVISE_MEANS}"
         )

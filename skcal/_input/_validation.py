@@ -5,13 +5,17 @@ that names the argument.
 """
 
 import inspect
-from difflib import get_close_matches
 from reprlib import repr as shorten
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skcal._input._advice import COARSE_ROUNDING, advise_on_range, advise_on_sums
+from skcal._input._advice import (
+    COARSE_ROUNDING,
+    advise_on_range,
+    advise_on_sums,
+    suggest_name,
+)
 from skcal._input._sample import CHUNK
 from skcal._tools._arrays import (
     find_span,
@@ -38,10 +42,6 @@ EXPLAIN_ROUNDING = (
     " If this is the rounding of bfloat16 or of a table, divide the rows by their sums; take the "
     "softmax of bfloat16 logits in float32."
 )
-# What others call the source of random numbers, which is `random_state` here.
-_GENERATORS = ("rng", "seed", "generator")
-# Rows that belong together, which are easily taken for rows that are tested apart.
-_SETS_OF_ROWS = {"groups": ("clusters", " Rows that belong together are given as clusters.")}
 
 
 # --------------------------------------------------------------------------- options
@@ -55,26 +55,6 @@ def check_option(name, value, valid):
     is_multilabel = isinstance(value, str) and (name, value) == ("reduction", "multilabel")
     hint = advise_single_label() if is_multilabel else suggest_name(value, valid)
     raise ValueError(f"{name} must be one of {names}; got {value!r}.{hint}")
-
-
-def suggest_name(name, valid, cutoff=0.5):
-    """End of a message: which of the valid names may have been meant."""
-    if not isinstance(name, str):
-        return ""
-    other, explanation = _SETS_OF_ROWS.get(name, (None, ""))
-    if other in valid:
-        return explanation
-    short = name.lower().removeprefix("neg_")
-    near = [v for v in valid if _abbreviate(v) == short]
-    near = near or get_close_matches(name, valid, n=1, cutoff=cutoff)
-    if name in _GENERATORS and "random_state" in valid:
-        near = ["random_state"]
-    return f" Did you mean {near[0]!r}?" if near else ""
-
-
-def _abbreviate(name):
-    """What papers call a measure: "ece" is the expected calibration error."""
-    return "".join(word[:1] for word in name.removeprefix("neg_").split("_"))
 
 
 def refuse_unknown_options(name, options, valid, caller=None):

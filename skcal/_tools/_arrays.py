@@ -14,6 +14,8 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn import get_config
 
+from skcal._tools._texts import advise_on_texts
+
 # Rows that NumPy works on at a time, which the cache holds.
 _ROWS = 1 << 16
 # Rows that a device other than the CPU works on at a time: enough to keep a GPU busy.
@@ -238,9 +240,8 @@ def _read_numbers(name, values):
     for place, value in np.ndenumerate(values):
         if isinstance(value, str | bytes) and values.ndim:
             raise ValueError(
-                f"{name} must hold real numbers; got the text {str(value)!r} at row {place[0]}. "
-                "pandas.to_numeric(..., errors='coerce') reads numbers from text, and has NaN for "
-                "rows without one; leave these out."
+                f"{name} must hold real numbers; got the text {str(value)!r} at row {place[0]}."
+                f"{advise_on_texts(name if values.ndim == 1 else 'column', values.flat)}"
             )
     got = f"an array of type {values.dtype}" if values.ndim else f"a {type(values.item()).__name__}"
     raise ValueError(f"{name} must hold real numbers; got {got}.")

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skcal._fitting._folds import take_rows
 from skcal._fitting._predict_proba import predict_indicator
+from skcal._input._advice import suggest_name
 from skcal._input._reduction import split_by_top_label
-from skcal._input._validation import suggest_name
 
 
 def predict_class_probabilities(estimator, X, y, reduction="auto"):
@@ -125,7 +125,7 @@ def check_plot_options(plot, options, caller):
         from matplotlib.lines import Line2D
 
         known = [*valid, *inspect.signature(caller).parameters]
-        hint = suggest_name(unknown[0], known, cutoff=0.6)
+        hint = suggest_name(unknown[0], known)
         if hasattr(Line2D, f"set_{unknown[0]}") and "curve_kwargs" in valid:
             hint = f" Style the curve with curve_kwargs={{{unknown[0]!r}: ...}}."
         elif not hint and "curve_kwargs" in valid:

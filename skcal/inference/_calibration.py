@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skcal._input._censoring_weights import refuse_censoring_weights
+from skcal._input._independent_rows import ADVISE_MEANS
 from skcal._input._reduction import REDUCTIONS
 from skcal._input._validation import check_option, refuse_unknown_options
 from skcal._numerics.inference._cluster_signs import N_CHOICES
@@ -252,7 +253,9 @@ def calibration_test(
         labels=labels,
     )
     if rows.is_soft:
-        raise ValueError("y_true must hold labels; a test cannot draw from soft labels.")
+        raise ValueError(
+            f"y_true must hold labels; a test cannot draw from soft labels.{ADVISE_MEANS}"
+        )
     names, parts = split_groups(rows, groups)
     if clusters is not None:
         return _test_clusters(statistic, rows, is_binary, clusters, parts, draws, names, is_omnibus)

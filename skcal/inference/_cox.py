@@ -194,6 +194,7 @@ def cox_recalibration(
         y_true,
         y_proba,
         clusters,
+        of_counts="mean_recalibration",
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,

@@ -125,6 +125,7 @@ def observed_expected_ratio(
         y_true,
         y_proba,
         clusters,
+        of_counts="actual_expected_ratio",
         sample_weight=sample_weight,
         pos_label=pos_label,
         labels=labels,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -470,10 +471,11 @@ def _find_truth(effect, predictions, weights):
     name, values = "effect", effect
     if callable(effect):
         name, values = "The value of effect", effect(predictions.copy())
-    elif isinstance(effect, str):
+    elif isinstance(effect, str | Real):
+        shift = "" if isinstance(effect, str) else f" {{'intercept': {effect}}} shifts log-odds."
         raise ValueError(
             f"effect must be a dict such as {{'slope': 0.8}}, a function or an array of true "
-            f"probabilities; got {effect!r}."
+            f"probabilities; got {effect!r}.{shift}"
         )
     truth = read_numbers(name, values).astype(np.float64)
     if truth.shape != predictions.shape:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skcal._input._validation import suggest_name
+from skcal._input._advice import suggest_name
 
 # A mean loss is within one standard error if it is above it by this part of it, or less: where
 # they are equal, which of the two is rounded up must not decide.

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from skcal._input._validation import check_inside, check_number, check_option, suggest_name
+from skcal._input._advice import suggest_name
+from skcal._input._validation import check_inside, check_number, check_option
 
 _NAMES = ("threshold", "at_most", "side")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -214,6 +214,34 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
             splitting = MethodMapping().add(caller="fit", callee="split")
             router.add(recalibrator_splitter=self.recalibrator.cv, method_mapping=splitting)
         return router
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the classifier and the recalibrator among them.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name, such as ``estimator__C`` or ``recalibrator__input``.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is unknown, or one of the recalibrator where that is None or a name.
+        """
+        chosen = params.get("recalibrator", self.recalibrator)
+        for name in params:
+            if name.startswith("recalibrator__") and (chosen is None or isinstance(chosen, str)):
+                kind = type(choose_recalibrator("recalibrator", chosen or "auto")).__name__
+                raise ValueError(
+                    f"{name} must come with a recalibrator that has parameters; got {chosen!r}. "
+                    f"Set recalibrator={kind}() first."
+                )
+        return super().set_params(**params)
 
     def _choose_recalibrator(self):
         if self.recalibrator is None:
