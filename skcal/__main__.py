@@ -1,7 +1,10 @@
 """The calibration report of a file, for the command line: ``python -m skcal report --help``."""
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,8 +13,10 @@ from skcal import __version__
 _EXAMPLES = """\
 examples:
   python -m skcal report predictions.csv --y outcome --p risk --html report.html
+  python -m skcal report predictions.csv --y outcome --p model_a --p model_b
   python -m skcal report answers.parquet --y animal --p cat dog bird
   python -m skcal report visits.csv --y died --pos-label yes --p risk --clusters patient
+  python -m skcal report sheet.csv --sep semicolon --y outcome --p chance --percent
 """
 
 
@@ -24,14 +29,19 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command that the arguments name; by default they are those of the process."""
-    parser = _Parser(prog="python -m skcal", description="Probability calibration of files.")
+    parser = _Parser(
+        prog="python -m skcal",
+        description="Probability calibration of files.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"skcal {__version__}")
     commands = parser.add_subparsers(metavar="command", required=True)
     report = commands.add_parser(
         "report",
         help="tell whether predicted probabilities come true",
         # The options --p, --labels and --groups would take a file that follows them.
-        usage="%(prog)s FILE --y COLUMN --p COLUMN [COLUMN ...] [options]",
+        usage="%(prog)s FILE [--y COLUMN] [--p COLUMN [COLUMN ...]] [options]",
         description="Tell whether predicted probabilities come true, where they are wrong, and "
         "whether\nrecalibration is worth it. The model must not have been fitted on these rows.",
         epilog=_EXAMPLES,
@@ -39,13 +49,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     add = report.add_argument
     add("file", metavar="FILE", help="CSV or Parquet file with one prediction in each row")
-    add("--y", required=True, metavar="COLUMN", help="column of true labels")
+    add("--y", metavar="COLUMN", help="column of true labels (default: y, y_true or label)")
     add(
         "--p",
-        required=True,
         nargs="+",
+        action="append",
         metavar="COLUMN",
-        help="column of probabilities of the positive label, or one column for each label",
+        help="column of probabilities of the positive label, or one column for each label; once "
+        "for each model (default: p, y_proba or score, or columns that are named by label)",
+    )
+    add("--percent", action="store_true", help="probabilities are per cent, with or without signs")
+    add(
+        "--sep",
+        metavar="TEXT",
+        help="separator of columns: comma, semicolon, tab or any text (default: what is found)",
     )
     add(
         "--labels",
@@ -83,68 +100,74 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _report(options):
     # Imported here, so that help comes at once.
+    from skcal._command._columns import find_labels, find_probabilities, read_label, read_numbers
+    from skcal._command._table_file import TableFile
     from skcal.report import calibration_report
 
-    data = _read_table(options.file)
-    y_true = _take(data, options.y)
-    labels = options.labels
-    if labels is None and len(options.p) > 1:
-        labels = options.p
+    file = TableFile(options.file, options.sep)
+    name = options.y or find_labels(file)
+    y_true = file.read([name])[name]
+    file.refuse_missing(y_true)
+    models = options.p or [find_probabilities(file, y_true)]
+    if options.y is None or options.p is None:
+        print(f"Labels: {name}. Probabilities: {', '.join(models[0])}.", file=sys.stderr)
+    labels = None if options.labels is None else [read_label(v, y_true) for v in options.labels]
+    y_proba, labels = _read_models(file, models, y_true, labels, options.percent)
+    single = {v: file.read([v])[v] for v in (options.sample_weight, options.clusters) if v}
+    weight = options.sample_weight and read_numbers(file, single[options.sample_weight])
     report = calibration_report(
         y_true,
-        _take(data, options.p if len(options.p) > 1 else options.p[0]),
-        sample_weight=_take(data, options.sample_weight),
-        pos_label=None if options.pos_label is None else _read_label(options.pos_label, y_true),
-        labels=None if labels is None else [_read_label(label, y_true) for label in labels],
-        groups=_take(data, options.groups),
-        clusters=_take(data, options.clusters),
+        y_proba,
+        sample_weight=weight,
+        pos_label=None if options.pos_label is None else read_label(options.pos_label, y_true),
+        labels=labels,
+        groups=options.groups and file.read(options.groups),
+        clusters=single.get(options.clusters),
         random_state=options.random_state,
     )
-    print(report)
+    _print(report)
     if options.html is not None:
-        name = Path(options.file).name
-        report.to_html(options.html, title=f"Calibration report of {name}")
+        report.to_html(options.html, title=f"Calibration report of {Path(options.file).name}")
 
 
-def _read_table(path):
-    import pandas as pd
+def _read_models(file, models, y_true, labels, percent):
+    """Probabilities of one model, or of several by name, and the labels of their columns."""
+    from skcal._command._columns import match_labels, read_label, read_probabilities
 
-    read = pd.read_parquet if Path(path).suffix in (".parquet", ".pq") else pd.read_csv
-    return read(path)
+    found, order = {}, labels
+    for columns in models:
+        table, own = file.read(columns), None
+        if len(set(columns)) < len(columns):
+            raise ValueError(f"--p must name a column once; got {', '.join(columns)}.")
+        if len(columns) > 1:
+            own = labels or match_labels(columns, y_true)
+            own = own or [read_label(name, y_true) for name in columns]
+            order = order or sorted(own)
+            if set(own) != set(order):
+                raise ValueError("--p must have columns of the same labels for each model.")
+        proba = read_probabilities(file, table, percent=percent)
+        if own is not None:
+            proba = proba.iloc[:, [own.index(label) for label in order]]
+        found[_name_model(columns)] = proba
+    if len(found) < len(models):
+        raise ValueError("--p must name other columns for each model, which begin differently.")
+    return (found if len(models) > 1 else proba), order
 
 
-def _take(data, names):
-    """One column of a table, or a table of several; None without a name."""
-    if names is None:
-        return None
-    from skcal._input._advice import suggest_name
-
-    for name in [names] if isinstance(names, str) else names:
-        if name not in data:
-            columns = list(map(str, data))
-            found = ", ".join(map(repr, columns))
-            hint = suggest_name(name, columns)
-            raise ValueError(f"The file has no column {name!r}; it has {found}.{hint}")
-    return data[names]
+def _name_model(columns):
+    """What the names of the columns of a model share."""
+    if len(columns) == 1:
+        return columns[0]
+    shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
+    return "".join(letters[0] for letters in shared).rstrip("._- ") or ", ".join(columns)
 
 
-def _read_label(text, y_true):
-    """A label of the command line as one of its column."""
-    import pandas as pd
-
-    known = {str(label): label for label in y_true.unique()}
-    if pd.api.types.is_bool_dtype(y_true):
-        text = text.capitalize()
-    if text in known or not pd.api.types.is_numeric_dtype(y_true):
-        return known.get(text, text)
+def _print(text):
+    """Print a text; whoever reads it may stop before its end."""
     try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(
-            f"The labels of column {y_true.name!r} are {', '.join(known)}; {text!r} is none of "
-            "them. Labels of columns of probabilities may be named with --labels."
-        ) from None
-    return int(number) if number.is_integer() else number
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
 
 
 if __name__ == "__main__":

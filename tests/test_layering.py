@@ -19,7 +19,7 @@ LEVELS = (
     {"scorers", "streaming", "monitoring"},
     {"inference"},
     {"shift", "survival", "diagrams", "model_selection"},
-    {"report", "export"},
+    {"report", "export", "_command"},
     {"__main__"},
 )
 LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}

@@ -1,0 +1,1 @@
+"""Files and their columns, as the command line names them."""
