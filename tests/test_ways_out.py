@@ -40,7 +40,7 @@ from skcal.recalibration import (
     get_recalibrator,
 )
 from skcal.scorers import get_scorer
-from skcal.survival import aj_calibration
+from skcal.survival import RiskRecalibration, aj_calibration
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 2))
@@ -358,3 +358,26 @@ def test_risks_of_several_kinds_of_events():
         with pytest.raises(ValueError, match=re.escape(f"pass those of one: {way}.")):
             aj_calibration(kinds, time, risk, **options)
         aj_calibration(kinds, time, eval(way, {"risk": risk, "k": 0}), **options)
+
+
+def test_columns_of_several_kinds_of_events():
+    kinds, time = np.arange(120) % 3, np.arange(120) + 1.0
+    curves = rng.dirichlet(np.ones(3), (120, 4))[:, :, :2].cumsum(axis=1) / 4
+    outcomes = np.column_stack([kinds, time])
+    model = RiskRecalibration([20, 40, 60, 80], causes=[1, 2])
+    for X, way in [
+        (curves, "X.transpose(0, 2, 1).reshape(len(X), -1)"),
+        (curves.transpose(0, 2, 1), "X.reshape(len(X), -1)"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(f"Pass {way}.")):
+            model.fit(X, outcomes)
+        model.fit(eval(way, {"X": X}), outcomes)
+
+
+def test_holes_of_multilabel_predictions():
+    """Hardly a row would be left without any; every label has rows of its own."""
+    proba = np.where(rng.random((60, 3)) < 0.5, np.nan, 0.5)
+    with pytest.raises(ValueError, match=r"one label at a time, y_proba\[:, k\], without its rows"):
+        smooth_ece(INDICATOR, proba, reduction="multilabel")
+    present = ~np.isnan(proba[:, 0])
+    smooth_ece(INDICATOR[present, 0], proba[present, 0])

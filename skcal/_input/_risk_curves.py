@@ -14,6 +14,7 @@ _ROUNDING = 1e-6
 def read_risk_columns(owner, X, n_kinds, n_times, reset):
     """Risks of shape (n_samples, n_kinds, n_times) from columns that are ordered by kind."""
     X = read_scores(X)[0]
+    _refuse_several_axes(X, n_kinds, n_times)
     X = validate_data(owner, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
     if X.shape[1] != n_kinds * n_times:
         by_kind = f" for each of {n_kinds} kinds of events" if n_kinds > 1 else ""
@@ -30,6 +31,20 @@ def read_risk_columns(owner, X, n_kinds, n_times, reset):
             f"at row {row}."
         )
     return risks
+
+
+def _refuse_several_axes(X, n_kinds, n_times):
+    """Raise a ValueError for an array of three axes that says how to make columns of it."""
+    if np.ndim(X) != 3:
+        return
+    made = {
+        (n_kinds, n_times): "X.reshape(len(X), -1)",
+        (n_times, n_kinds): "X.transpose(0, 2, 1).reshape(len(X), -1)",
+    }.get(np.shape(X)[1:])
+    raise ValueError(
+        "X must have two dimensions, with a column for each time, by kind of event; got shape "
+        f"{np.shape(X)}.{'' if made is None else f' Pass {made}.'}"
+    )
 
 
 def refuse_survival(risks):

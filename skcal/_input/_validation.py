@@ -283,7 +283,7 @@ def check_unit_range(name, values, kind=None):
     if np.isnan(values[where]):
         count, which = int(np.isnan(values).sum()), "missing"
         hint = " Leave out rows without a number, and report how many there are."
-        if values.ndim == 2 and kind == "single":
+        if values.ndim == 2 and kind in ("single", "outcomes"):
             hint = f" Take one label at a time, {name}[:, k], without its rows that lack a number."
     else:
         count, which = int(is_bad.sum()), "outside"
