@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from skcal._input._advice import COARSE_ROUNDING
 from skcal._input._validation import (
-    COARSE_ROUNDING,
     EXPLAIN_ROUNDING,
     ROW_SUM_TOLERANCE,
     check_labels,

@@ -1,6 +1,7 @@
 """Batches of rows of files: Parquet files and datasets, read by pyarrow."""
 
 import os
+from importlib import import_module
 
 # Rows of a batch.
 _N_ROWS = 2**17
@@ -43,7 +44,7 @@ def _open(path):
             "pandas.read_csv(path, chunksize=10**5) gives batches of a CSV file."
         )
     try:
-        from pyarrow import dataset
+        dataset = import_module("pyarrow.dataset")
     except ImportError as error:
         raise ImportError("Parquet files need pyarrow: pip install pyarrow") from error
     read = dataset.ParquetFragmentScanOptions(pre_buffer=False)
