@@ -133,6 +133,7 @@ def suggest_name(name, valid):
         near = (
             [v for v in valid if _abbreviate(v) == short]
             or [v for v in valid if short.startswith(f"{v}_")]
+            or [v for v in valid if len(short) > 2 and v.startswith(short)]
             or _list_close(name.removeprefix("neg_"), valid)
         )
     return f" Did you mean {near[0]!r}?" if near else ""
