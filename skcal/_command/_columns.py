@@ -130,6 +130,7 @@ def read_label(text, y_true):
     except ValueError:
         raise ValueError(
             f"The labels of column {y_true.name!r} are {', '.join(known)}; {text!r} is none of "
-            "them. Labels of columns of probabilities may be named with --labels."
+            "them. Labels of columns of probabilities may be named with --labels, and each of "
+            "several models has its own --p."
         ) from None
     return int(number) if number.is_integer() else number

@@ -123,7 +123,10 @@ def test_a_column_for_each_label(y, options, labels, animals, write, capsys):
         ),
         (["--y", "died", "--p", "risk"], "pos_label must say"),
         (["--y", "died", "--p", "risk", "--pos-label", "maybe"], r"pos_label .*'maybe'"),
-        (["--y", "outcome", "--p", "risk", "weight"], "'risk' is none of them. .* with --labels"),
+        (
+            ["--y", "outcome", "--p", "risk", "weight"],
+            "'risk' is none of .* --labels, .* its own --p",
+        ),
         (
             ["--y", "outcome"],
             "--p must name .* no column is called p, y_proba, score. The file has",
