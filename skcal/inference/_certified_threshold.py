@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcal._input._clusters import number_clusters
+from skcal._input._clusters import number_clusters, unite_copies
 from skcal._input._independent_rows import check_reduction, select_labelled_rows
 from skcal._input._losses import check_losses
 from skcal._input._reduction import REDUCTIONS, check_predictions
@@ -17,14 +18,19 @@ from skcal._input._validation import (
     check_promised_level,
 )
 from skcal._numerics.inference._certification import (
+    Path,
+    draw_one_each,
     find_betting_pvalues,
     find_binary_pvalues,
     find_last_rejected,
     find_stakes,
     is_any_rejected,
     plan_rows,
+    share_designs,
     sort_rows,
     split_level,
+    weigh_bets,
+    weigh_in_clusters,
 )
 from skcal._sources._row_source import check_groups
 from skcal._tools._show_record import as_record
@@ -71,6 +77,8 @@ class CertifiedThreshold(NamedTuple):
         predictions are right; infinite where they expect none. None for clusters and losses.
     n_rows : int
         Number of rows that the threshold was found on.
+    n_clusters : int or None
+        Number of clusters, which the promise counts instead of rows. None for independent rows.
     """
 
     threshold: float
@@ -84,6 +92,7 @@ class CertifiedThreshold(NamedTuple):
     attainable: float
     n_required: float | None
     n_rows: int
+    n_clusters: int | None = None
 
     def __str__(self) -> str:
         limit, level = f"{100 * self.at_most:.3g} %", f"{100 * self.confidence_level:g} %"
@@ -98,7 +107,8 @@ class CertifiedThreshold(NamedTuple):
         if self.kind == "loss":
             risk = f"their mean loss is at most {self.at_most:.3g}"
         place = show_threshold(self.threshold)
-        return f"{verb} at {place} or {self.side}: {share}, and {risk} ({level} confidence)."
+        where = "" if self.n_clusters is None else ", with equal weight for each cluster"
+        return f"{verb} at {place} or {self.side}: {share}, and {risk}{where} ({level} confidence)."
 
     def _tell_rows(self):
         if self.n_required is None:
@@ -172,7 +182,9 @@ def certified_threshold(
         once.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None means independent rows.
+        depend on each other in any way, see :ref:`clusters`. The risk is then that of a row of a
+        cluster, both drawn at random, so that a large cluster counts no more than a small one;
+        where all clusters are equally large it is that of rows. None means independent rows.
     confidence_level : float, default=0.95
         Confidence of all promises at once, above 0.5, in (0, 1).
 
@@ -180,9 +192,10 @@ def certified_threshold(
     -------
     CertifiedThreshold or dict
         Named tuple of ``threshold``, ``coverage``, ``risk``, ``n_accepted``, ``at_most``,
-        ``confidence_level``, ``side``, ``kind``, ``attainable``, ``n_required`` and ``n_rows``,
-        with ``feasible``, which prints as a sentence. For both sides a dictionary with the keys
-        "above" and "below"; for groups a dictionary of these by the labels of the groups.
+        ``confidence_level``, ``side``, ``kind``, ``attainable``, ``n_required``, ``n_rows`` and
+        ``n_clusters``, with ``feasible``, which prints as a sentence. For both sides a dictionary
+        with the keys "above" and "below"; for groups a dictionary of these by the labels of the
+        groups.
 
     Raises
     ------
@@ -204,12 +217,19 @@ def certified_threshold(
     of the rows at t or above exceeds `at_most`. With N rows and K errors, its p-value is the
     probability that a binomial variable of N and `at_most` is at most K. That is exact where all
     rows have the same chance to be wrong, and an upper bound where their chances differ, if K is 0
-    or ``at_most * N - 1`` at most [1]_; elsewhere it is taken to be 1. For other losses, and for
-    clusters, it is the inverse of an e-value [2]_, the mean over twelve bets b of
+    or ``at_most * N - 1`` at most [1]_; elsewhere it is taken to be 1. For other losses it is the
+    inverse of an e-value [2]_, the mean over twelve bets b of
 
-    .. math:: \prod_c \Bigl( 1 + b \sum_{i \in c} (\mathrm{at\_most} - \ell_i) \Bigr)
+    .. math:: \prod_i \bigl( 1 + b \, (\mathrm{at\_most} - \ell_i) \bigr).
 
-    over clusters, or over rows.
+    For clusters let the hypothesis be about a row of a cluster, both drawn at random. A cluster of
+    m rows is one factor :math:`1 + \frac{b}{m} \sum_i (\mathrm{at\_most} - \ell_i)`, with the sum
+    over its rows at t or above: nothing is assumed of the sizes of clusters. For errors two thirds
+    of the mean over b are at bets that are best if the predictions are right, and one row of each
+    cluster, drawn at random but the same in each call, is tested by the binomial distribution as
+    well. That finds more where the rows of a cluster err together, or clusters are few. It has four
+    fifths of the level, or the number of clusters over that of rows if this is more, or all of it
+    if the rows of each cluster are copies; the bets have the rest, and the lower threshold counts.
 
     Thresholds are tested from the largest down, by the fallback procedure [3]_: seven tenths of
     the level wait at the threshold for which the predictions expect most evidence, the rest at six
@@ -221,8 +241,8 @@ def certified_threshold(
 
     The promise is one of the mean expected loss at the predictions of these rows. It holds for a
     population as far as these predictions represent its own, which they do better than outcomes do.
-    A population that changes breaks it: watch it with
-    :class:`~skcal.monitoring.CalibrationMonitor`.
+    Clusters must have been drawn from it with equal chances. A population that changes breaks the
+    promise: watch it with :class:`~skcal.monitoring.CalibrationMonitor`.
 
     References
     ----------
@@ -296,48 +316,113 @@ class _Rows(NamedTuple):
         names, member = np.unique(taken.member, return_inverse=True)
         return taken._replace(member=None if len(names) == len(member) else member)
 
+    def unite_copies(self):
+        """A row of each cluster where its rows are alike; else rows in an order without names."""
+        if self.member is None:
+            return self
+        told = [self.outcomes] if self.losses is None else [self.outcomes, self.losses]
+        member, chosen, _ = unite_copies(
+            self.member, self.predictions, np.stack(told, axis=1), None
+        )
+        return self.take(chosen)._replace(member=member)
+
+    def score(self, side):
+        """Scores, of which the largest promise most, losses, and what predictions expect."""
+        is_above = side == "above"
+        errors = 1 - self.outcomes if is_above else self.outcomes
+        return (
+            self.predictions if is_above else -self.predictions,
+            errors if self.losses is None else self.losses,
+            1 - self.predictions if is_above else self.predictions,
+        )
+
+
+class _Design(NamedTuple):
+    """Rows from the largest score, how thresholds are tested, and a part of the level."""
+
+    path: Path
+    cuts: np.ndarray  # score of each place
+    find_pvalues: Callable[..., np.ndarray]  # of a limit, and of places
+    at_once: bool  # whether all places cost as much as a few
+    share: float = 1.0
+
+    def is_feasible(self, limit, alpha):
+        parts = split_level(self.path, limit, self.share * alpha)
+        return is_any_rejected(partial(self.find_pvalues, limit), parts)
+
+    def find_cut(self, limit, alpha):
+        """The lowest score that may be accepted; infinite without any."""
+        if not self.is_feasible(limit, alpha):
+            return np.inf
+        own: Any = partial(self.find_pvalues, limit)
+        if self.at_once:
+            own = own().__getitem__
+        parts = split_level(self.path, limit, self.share * alpha)
+        return self.cuts[find_last_rejected(own, parts) - 1]
+
+
+def _list_designs(rows, side):
+    """Binomial tests of independent rows; bets on losses; or both, where clusters have errors."""
+    is_error, member = rows.losses is None, rows.member
+    scores = rows.score(side)
+    if member is None:
+        return [_test_rows(*scores) if is_error else _bet(*scores, member, is_error)]
+    bets = _bet(*scores, member, is_error)
+    if not is_error:  # no bet on a single row tells more than that on its cluster
+        return [bets]
+    # The numbers are the same in each call, and in an order that names and outcomes do not decide.
+    uniform = np.random.default_rng(0).random(member[-1] + 1)
+    drawn, share = draw_one_each(member, uniform), share_designs(member)
+    single = _test_rows(*(values[drawn] for values in scores))
+    return [single._replace(share=share), bets._replace(share=1 - share)]
+
+
+def _test_rows(scores, losses, expected):
+    path, order, last = sort_rows(scores, losses, expected)
+    return _Design(path, scores[order[last]], partial(find_binary_pvalues, path), False)
+
+
+def _bet(scores, losses, expected, member, is_error):
+    weights = None if member is None else weigh_in_clusters(member)
+    path, order, last = sort_rows(scores, losses, expected, weights)
+    stakes = find_stakes(losses, order, last, member)
+
+    def find_pvalues(limit, places=slice(None)):
+        # Predictions expect errors, but no losses of other sizes.
+        weights = weigh_bets(stakes, path, limit) if is_error else None
+        return find_betting_pvalues(stakes, limit, places, weights)
+
+    return _Design(path, scores[order[last]], find_pvalues, True)
+
 
 def _certify(rows, at_most, alpha, level, side):
-    is_above = side == "above"
-    # The largest score is the prediction that promises most.
-    scores = rows.predictions if is_above else -rows.predictions
-    expected = 1 - rows.predictions if is_above else rows.predictions
-    is_plain = rows.losses is None and rows.member is None
-    losses = rows.losses
-    if losses is None:
-        losses = 1 - rows.outcomes if is_above else rows.outcomes
-    path, order, last = sort_rows(scores, losses, expected)
-    find_pvalues = partial(find_binary_pvalues, path)
-    if not is_plain:
-        find_pvalues = partial(find_betting_pvalues, find_stakes(losses, order, last, rows.member))
+    units = rows.unite_copies()
+    designs = _list_designs(units, side)
+    scores, losses, _ = rows.score(side)
 
     def is_feasible(limit):
-        return is_any_rejected(partial(find_pvalues, limit), split_level(path, limit, alpha))
+        return any(design.is_feasible(limit, alpha) for design in designs)
 
-    n_places = 0
-    if is_feasible(at_most):
-        # Bets go through all rows at once, binomial tails through those that are asked for.
-        own = partial(find_pvalues, at_most) if is_plain else find_pvalues(at_most).__getitem__
-        n_places = find_last_rejected(own, split_level(path, at_most, alpha))
-    answer = {
-        "at_most": at_most,
-        "confidence_level": level,
-        "side": side,
-        "kind": "error" if rows.losses is None else "loss",
-        "attainable": at_most if n_places else _find_attainable(is_feasible, at_most),
-        "n_required": float(plan_rows(path, at_most, alpha, _POWER)) if is_plain else None,
-        "n_rows": len(scores),
-    }
-    if n_places == 0:
-        return CertifiedThreshold(np.inf if is_above else -np.inf, 0.0, None, 0, **answer)
-    n_accepted = int(path.counts[n_places - 1])
-    given = rows.given[order[:n_accepted]]
+    is_accepted = scores >= min(design.find_cut(at_most, alpha) for design in designs)
+    n_accepted, n_required = int(is_accepted.sum()), None
+    if rows.losses is None and units.member is None and len(units.given) == len(scores):
+        n_required = float(plan_rows(designs[0].path, at_most, alpha, _POWER))
+    given, far = rows.given[is_accepted], np.inf if side == "above" else -np.inf
+    if n_accepted:
+        far = float(given.min() if side == "above" else given.max())
     return CertifiedThreshold(
-        float(given.min() if is_above else given.max()),
-        n_accepted / len(scores),
-        float(path.losses[n_places - 1] / n_accepted),
-        n_accepted,
-        **answer,
+        threshold=far,
+        coverage=n_accepted / len(scores),
+        risk=float(losses[is_accepted].sum() / n_accepted) if n_accepted else None,
+        n_accepted=n_accepted,
+        at_most=at_most,
+        confidence_level=level,
+        side=side,
+        kind="error" if rows.losses is None else "loss",
+        attainable=at_most if n_accepted else _find_attainable(is_feasible, at_most),
+        n_required=n_required,
+        n_rows=len(scores),
+        n_clusters=None if rows.member is None else int(rows.member.max()) + 1,
     )
 
 

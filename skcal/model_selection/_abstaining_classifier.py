@@ -168,7 +168,8 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
             depend on each other in any way, see :ref:`clusters`. None means independent rows. A
-            share of the rows as `cv` is then one of the clusters.
+            share of the rows as `cv` is then one of the clusters, and the promise counts all
+            clusters alike.
         **params : dict
             Other arguments of the classifier's `fit`, such as `sample_weight`; with metadata
             routing those that it requests, and those of the splitter, such as `groups`.

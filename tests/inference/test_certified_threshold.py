@@ -1,8 +1,11 @@
 """Which predictions may be acted on, with a promise."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.special import expit
+from scipy.stats import beta, norm
 
 from skcal.inference import CertifiedThreshold, certified_threshold
 
@@ -122,13 +125,6 @@ def test_clusters(rng):
     y, v = draw(rng, 600)
     single = certified_threshold(y, v, at_most=0.15)
     assert certified_threshold(y, v, at_most=0.15, clusters=rng.permutation(600)) == single
-    # Copies tell what their rows tell: bets are of the sums of clusters.
-    copies = np.repeat(np.arange(600), 5)
-    found = certified_threshold(y[copies], v[copies], at_most=0.15, clusters=copies)
-    bet = certified_threshold(y, v, at_most=0.15, risk=1.0 - y)
-    assert found[:3] == pytest.approx(bet[:3])
-    assert found.n_accepted == 5 * bet.n_accepted
-    assert found.n_required is None
     # Rows of a cluster come true together: nine in ten promises of independent rows would be more.
     question = np.repeat(np.arange(60), 10)
     confidence = np.repeat(np.full(60, 0.95), 10) + rng.uniform(-0.01, 0.01, 600)
@@ -142,6 +138,94 @@ def test_clusters(rng):
         is_right[order], confidence[order], at_most=0.1, clusters=names[order]
     )
     assert again == wide
+
+
+@pytest.mark.parametrize("at_most", [0.05, 0.15])
+@pytest.mark.parametrize("counts", [5, np.arange(600) % 4 + 1], ids=["equal", "unequal"])
+def test_copies_tell_what_their_rows_tell(counts, at_most, rng):
+    y, v = draw(rng, 600)
+    copies = np.repeat(np.arange(600), counts)
+    for options in ({}, {"risk": 0.7 - 0.5 * y}):
+        rows = certified_threshold(y, v, at_most=at_most, **options)
+        if options:
+            options = {"risk": options["risk"][copies]}
+        found = certified_threshold(
+            y[copies], v[copies], at_most=at_most, clusters=copies, **options
+        )
+        assert found.threshold == rows.threshold
+        assert found.attainable == pytest.approx(rows.attainable)
+        assert found.n_accepted == (v[copies] >= rows.threshold).sum()
+        assert (found.n_rows, found.n_clusters, found.n_required) == (len(copies), 600, None)
+
+
+def test_all_clusters_count_alike(rng):
+    """All rows of some clusters may come several times."""
+    y, v = draw(rng, 600)
+    clusters, times = np.arange(600) % 300, np.where(np.arange(600) % 300 < 20, 9, 1)
+    losses = 0.9 * (1 - y)
+    for at_most in (0.02, 0.15):
+        found, again = (
+            certified_threshold(
+                y[rows], v[rows], risk=losses[rows], at_most=at_most, clusters=clusters[rows]
+            )
+            for rows in (np.arange(600), np.repeat(np.arange(600), times))
+        )
+        assert again.threshold == found.threshold
+        assert again.attainable == pytest.approx(found.attainable)
+    assert str(found).endswith(
+        "at most 0.15, with equal weight for each cluster (95 % confidence)."
+    )
+
+
+def draw_clusters(rng, n_clusters, n_rows, correlation):
+    """Labels and confidences; rows of a cluster come true together at the correlation 1."""
+    confidence = expit(2.2 * np.abs(rng.normal(size=(n_clusters, n_rows))))
+    shared, own = rng.normal(size=(n_clusters, 1)), rng.normal(size=confidence.shape)
+    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    return (norm.cdf(latent) < confidence).astype(int), confidence
+
+
+@pytest.mark.parametrize("correlation", [0.0, 1.0])
+@pytest.mark.parametrize(("n_clusters", "n_rows"), [(300, 2), (500, 10)])
+def test_no_rows_need_be_thrown_away(n_clusters, n_rows, correlation):
+    """A threshold accepts as much as that of one row of each cluster, but for a part of it."""
+    accepted = np.zeros(2)
+    for seed in range(12):
+        y, v = draw_clusters(np.random.default_rng(seed), n_clusters, n_rows, correlation)
+        clusters = np.repeat(np.arange(n_clusters), n_rows)
+        found = certified_threshold(y.ravel(), v.ravel(), at_most=0.1, clusters=clusters)
+        single = certified_threshold(y[:, 0], v[:, 0], at_most=0.1)
+        accepted += found.coverage, single.coverage
+    assert accepted[1] > 1
+    assert accepted[0] > 0.85 * accepted[1]
+    if n_rows == 10 and not correlation:  # all of them tell more
+        assert accepted[0] > 1.2 * accepted[1]
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.01])
+def test_all_outcomes_of_clusters(spread):
+    """False promises with their probability, of clusters whose rows are often copies or seldom."""
+    sizes = np.array([2, 2, 1, 1, 1])
+    member = np.repeat(np.arange(5), sizes)
+    confidence = np.array([0.95, 0.9, 0.85, 0.8, 0.75])[member] + spread * np.arange(7) / 7
+    outcomes = np.array(list(product([0, 1], repeat=7)))
+    shares = []
+    for wrong in outcomes:
+        options = {"labels": [0, 1], "at_most": 0.5, "confidence_level": 0.6}
+        found = certified_threshold(1 - wrong, confidence, clusters=member, **options)
+        shares.append(np.bincount(member, confidence >= found.threshold) / sizes)
+    shares = np.array(shares)
+    n_wrong = np.array([np.bincount(member, wrong) for wrong in outcomes])
+    for chances in ([0.51] * 5, [1, 0.8, 0.4, 0.2, 0.15], [0, 0.1, 0.9, 0.9, 0.7]):
+        chances = np.array(chances)
+        alone = chances**n_wrong * (1 - chances) ** (sizes - n_wrong)
+        alike = np.select([n_wrong == sizes, n_wrong == 0], [chances, 1 - chances])
+        for together in (0.0, 0.5, 0.9):
+            probability = np.prod(together * alike + (1 - together) * alone, axis=1)
+            assert probability.sum() == pytest.approx(1)
+            is_false = shares @ chances > 0.5 * shares.sum(axis=1)
+            assert probability @ is_false <= 0.4
+            assert probability @ shares.any(axis=1) > 0.01  # promises are made
 
 
 def test_losses_of_any_size(rng):

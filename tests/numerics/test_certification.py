@@ -110,13 +110,13 @@ def test_betting_by_its_definition():
     rng = np.random.default_rng(1)
     scores, losses, member = rng.random(40).round(1), rng.random(40), rng.integers(9, size=40)
     _, order, last = sort_rows(scores, losses, 1 - scores)
-    for own, largest in ((None, 1), (member, np.bincount(member).max())):
+    for own, size in ((None, np.ones(40)), (member, np.bincount(member))):
         found = find_betting_pvalues(find_stakes(losses, order, last, own), 0.4)
         for value, pvalue in zip(np.unique(scores)[::-1], found, strict=True):
             kept = scores >= value
             unit = np.arange(40) if own is None else member
-            gains = np.bincount(unit[kept], 0.4 - losses[kept])
-            bets = module._BETS / (0.6 * largest)
+            gains = np.bincount(unit[kept], 0.4 - losses[kept], len(size)) / size
+            bets = module._BETS / 0.6
             wealth = np.mean([np.prod(1 + bet * gains) for bet in bets])
             assert pvalue == pytest.approx(min(1, 1 / wealth))
 
