@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._input._clusters import list_independent, number_clusters
 from skcal._input._validation import (
     check_integer,
     check_labels,
@@ -249,7 +250,11 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
     strata.check_followed("times", horizons[-1])
     risks = read_risks(risk, survival, cause, (len(seen), len(horizons)))
     values = strata.find_pseudo_values(is_kind, horizons)
-    kinds = {"one_kind": cause is None, "independent": clusters is None}
+    member = None
+    if clusters is not None:
+        member = number_clusters(clusters, np.ones(len(seen), dtype=bool))
+    units = list_independent(member, risks, np.stack([is_event, is_kind, seen], axis=1))
+    kinds = {"one_kind": cause is None, "units": units}
     telling = [
         list_telling(is_event, seen, *one, **kinds)
         for one in zip(horizons, values.T, risks.T, strict=True)
@@ -257,18 +262,19 @@ def read_predicted_risks(event, time, risk, times, *, survival, cause, censored,
     return horizons, values, risks, telling, strata.average_shares(horizons, risks.mean(axis=0))
 
 
-def list_telling(is_event, seen, horizon, outcomes, risks, *, one_kind, independent):
+def list_telling(is_event, seen, horizon, outcomes, risks, *, one_kind, units):
     """Risks of the rows that tell of a horizon where outcomes are not seen to vary; else None.
 
-    If rows are independent, these are those that were followed up to it, if no row has had the
+    Of independent `units` these are those that were followed up to it, if no row has had the
     event and there is one kind of it, and all, if all have had it. None tell where the observed
-    risk is 1 although rows were censored before, or rows have clusters.
+    risk is 1 although rows were censored before, or if rows are not independent (`units` is None).
     """
-    if one_kind and independent and horizon < seen[is_event].min(initial=np.inf):
-        return risks[seen >= horizon]
+    known = units is not None
+    if one_kind and known and horizon < seen[is_event].min(initial=np.inf):
+        return risks[units][seen[units] >= horizon]
     if np.abs(outcomes - 1).max() < _ALIKE:
-        is_known = independent and not (~is_event & (seen < horizon)).any()
-        return risks if is_known else np.empty(0)
+        known = known and not (~is_event & (seen < horizon)).any()
+        return risks[units] if known else np.empty(0)
     return None
 
 

@@ -49,26 +49,36 @@ def unite_copies(member, proba, target, weights):
 
     Where all rows of each cluster are alike, nothing is known from all of them that is not known
     from one. Returns the clusters of the rows to keep, None where these are independent; the
-    numbers of the rows to keep, sorted by what they hold where they are clustered, or by their
-    clusters where they stand for these; and their weights.
+    numbers of the rows to keep, sorted by what they hold where they are clustered; and their
+    weights.
     """
     names, first, member = np.unique(member, return_index=True, return_inverse=True)
     if len(names) == len(member):
         return None, slice(None), weights
     own = first[member]
     if (proba == proba[own]).all() and (target == target[own]).all():
-        mass = np.bincount(member, weights)
+        clusters = np.argsort(first)  # in the order of their rows, which no name decides
+        first, mass = first[clusters], np.bincount(member, weights)[clusters]
         return None, first, None if (mass == mass[0]).all() else mass
-    member, order = sort_clusters(member, proba, target)
+    member, order = sort_clusters(member, proba, target, weights)
     return member, order, None if weights is None else weights[order]
 
 
-def sort_clusters(member, proba, target):
+def list_independent(member, proba, target):
+    """Rows that stand for independent units, clusters of copies among them; None without these."""
+    if member is None:
+        return slice(None)
+    member, chosen, _ = unite_copies(member, proba, target, None)
+    return chosen if member is None else None
+
+
+def sort_clusters(member, proba, target, weights=None):
     """Clusters numbered by what their rows hold, and the order of the rows by both.
 
     Neither names of clusters nor the order of the rows decide what random numbers do.
     """
-    columns = [*np.atleast_2d(target.T), *np.atleast_2d(proba.T)]
+    columns = [] if weights is None else [weights]
+    columns += [*np.atleast_2d(target.T), *np.atleast_2d(proba.T)]
     order = sort_rows(columns)
     is_new = np.zeros(len(order), dtype=bool)
     for column in columns:

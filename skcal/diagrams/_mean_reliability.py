@@ -446,7 +446,8 @@ def make_curve(rows, kind, bandwidth, level):
     elif kind == "smooth" and len(starts) == 1:
         points = tuple(end[:1] for end in points)
     mass = np.cumsum(np.ones(len(x)) if weights is None else weights)
-    deciles = x[np.searchsorted(mass, np.arange(1, 10) / 10 * mass[-1])]
+    # Sums of equal weights may be rounded to either side of their share.
+    deciles = x[np.searchsorted(mass, np.arange(1, 10) / 10 * mass[-1] * (1 - 1e-12))]
     actual, expected = (
         float(np.average(values, weights=rows.weights))
         for values in (rows.targets, rows.predictions)

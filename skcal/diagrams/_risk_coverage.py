@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._input._clusters import number_clusters
+from skcal._input._clusters import number_clusters, unite_copies
 from skcal._input._independent_rows import check_reduction, list_unequal_weights
 from skcal._input._losses import reduce_to_losses
 from skcal._input._validation import check_confidence_level
@@ -480,12 +480,13 @@ class RiskCoverageDisplay(CurvesDisplay):
 
 
 def _find_band(sample, present, is_error, clusters, level):
-    """Ends of the band; clusters of single rows are rows."""
-    member = None if clusters is None else number_clusters(clusters, present)
-    if member is not None and member.max() + 1 == len(member):
-        member = None
+    """Ends of the band; a row may stand for a cluster of its copies."""
     predictions, losses, _ = next(sample.chunks(size=len(sample.predictions)))
-    weights = list_unequal_weights(sample)
+    weights, member = list_unequal_weights(sample), None
+    if clusters is not None:
+        member = number_clusters(clusters, present)
+        member, kept, weights = unite_copies(member, predictions, losses, weights)
+        predictions, losses = predictions[kept], losses[kept]
     is_error = is_error and are_errors(losses)
     return band_risks(predictions, losses, weights, member, level, are_errors=is_error)
 

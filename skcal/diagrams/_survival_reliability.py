@@ -302,7 +302,8 @@ def _make_horizon(horizon, rows, telling, bandwidth, level):
     curve = curve._replace(band=(places, low, high))
     sums = map(rows.sum_units, (rows.targets, rows.predictions, np.ones(len(rows.targets))))
     observed, ratio, _ = bound_horizon(*sums, level, telling)
-    return HorizonCurve(float(horizon), curve, float(rows.predictions.mean()), observed, ratio)
+    expected = float(np.average(rows.predictions, weights=rows.weights))
+    return HorizonCurve(float(horizon), curve, expected, observed, ratio)
 
 
 def _title(found):

@@ -13,7 +13,7 @@ from skcal._input._censored_times import (
     read_risks,
     read_strata,
 )
-from skcal._input._clusters import read_clusters
+from skcal._input._clusters import list_independent, read_clusters
 from skcal._input._validation import check_integer, check_number, check_rng
 from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._numerics.survival._censoring import find_incidence, find_mean_gap
@@ -200,7 +200,8 @@ def aj_calibration(
         drawn = draw_mean_gaps(places, outcomes - risks, member, norm, rng, n_resamples)
         pvalue = find_pvalue(value, drawn)
     else:
-        kinds = {"one_kind": cause is None, "independent": member is None}
+        units = list_independent(member, risks, np.stack([is_event, is_kind, seen], axis=1))
+        kinds = {"one_kind": cause is None, "units": units}
         pvalue = _test_alike(is_event, seen, places, outcomes, risks, **kinds)
     return AJCalibration(value, places, predicted, observed, pvalue)
 

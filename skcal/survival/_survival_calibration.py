@@ -425,7 +425,7 @@ def _bound_smooth_ece(rows, level, rng):
     units = Units(len(rows.targets), rows.member)
     source = RowSource(
         bind_measure("measure", "smooth_ece", {}, reduction="auto"),
-        Predictions(rows.predictions, rows.targets, None),
+        Predictions(rows.predictions, rows.targets, rows.weights),
         True,
         units,
     )

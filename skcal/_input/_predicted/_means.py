@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logit
 
-from skcal._input._clusters import read_clusters, sort_clusters, unite_copies
+from skcal._input._clusters import read_clusters, unite_copies
 from skcal._input._groups import read_groups
 from skcal._input._predicted._response_rows import check_values, refuse_rows
 from skcal._input._validation import check_number, check_sample_weight
@@ -29,6 +29,10 @@ class MeanRows(NamedTuple):
         """The weights, ones if there are none."""
         return np.ones(len(self.targets)) if self.weights is None else self.weights
 
+    def take(self, rows):
+        """Some of the rows, in another order."""
+        return MeanRows(*(None if values is None else values[rows] for values in self))
+
     def sum_units(self, values):
         """Weighted values of the rows, summed within clusters if there are any."""
         values = self.list_weights() * values
@@ -48,9 +52,11 @@ class MeanRows(NamedTuple):
 def read_means(y_true, y_pred, sample_weight=None, clusters=None, *, positive=False):
     """`MeanRows`; where predictions must be `positive`, targets must not be negative.
 
-    The largest weight is 1.
+    The largest weight is 1. A row may stand for a cluster of its copies; clusters and their rows
+    are sorted by what these hold.
     """
-    return _read_rows(y_true, y_pred, sample_weight, clusters, positive)[0]
+    rows, _ = _read_rows(y_true, y_pred, sample_weight, clusters, positive)
+    return _unite_copies(rows, rows.predictions)[0]
 
 
 def read_grouped_means(y_true, y_pred, groups, sample_weight=None, clusters=None, **options):
@@ -61,22 +67,21 @@ def read_grouped_means(y_true, y_pred, groups, sample_weight=None, clusters=None
     """
     rows, present = _read_rows(y_true, y_pred, sample_weight, clusters)
     groups = read_groups("groups", groups, present, **options)
-    targets, predictions, weights, member = rows
-    if member is not None:
-        places = np.column_stack([predictions, groups.pattern])
-        member, order, weights = unite_copies(member, places, targets, weights)
-        weights = None if weights is None else weights / weights.max()
-        targets, predictions, groups = _take(order, targets, predictions, groups)
-    if member is None:
-        keys = [targets, predictions] if weights is None else [weights, targets, predictions]
-        order = sort_rows(keys)
-        targets, predictions, groups = _take(order, targets, predictions, groups)
-        weights = None if weights is None else weights[order]
-    return MeanRows(targets, predictions, weights, member), groups
+    rows, kept = _unite_copies(rows, np.column_stack([rows.predictions, groups.pattern]))
+    pattern = groups.pattern[kept]
+    if rows.member is None:
+        order = sort_rows((rows.list_weights(), rows.targets, rows.predictions))
+        rows, pattern = rows.take(order), pattern[order]
+    return rows, groups._replace(pattern=pattern)
 
 
-def _take(order, targets, predictions, groups):
-    return targets[order], predictions[order], groups._replace(pattern=groups.pattern[order])
+def _unite_copies(rows, places):
+    """`MeanRows` without copies that are alike in their places too, and which rows they are."""
+    if rows.member is None:
+        return rows, slice(None)
+    member, kept, weights = unite_copies(rows.member, places, rows.targets, rows.weights)
+    weights = None if weights is None else weights / weights.max()
+    return MeanRows(rows.targets[kept], rows.predictions[kept], weights, member), kept
 
 
 def _read_rows(y_true, y_pred, sample_weight, clusters, positive=False):
@@ -102,18 +107,9 @@ def _read_rows(y_true, y_pred, sample_weight, clusters, positive=False):
 def read_sorted_means(y_true, y_pred, sample_weight, clusters):
     """`MeanRows` in ascending order of predictions, which their order otherwise does not change."""
     rows = read_means(y_true, y_pred, sample_weight, clusters)
-    targets, predictions, weights, member = rows
-    if member is None:
-        order = sort_rows((targets, rows.list_weights(), predictions))
-    else:
-        marks = np.stack([targets, rows.list_weights()], axis=1)
-        member, order = sort_clusters(member, predictions, marks)
-        order, member = (
-            values[np.argsort(predictions[order], kind="stable")] for values in (order, member)
-        )
-    return MeanRows(
-        targets[order], predictions[order], None if weights is None else weights[order], member
-    )
+    if rows.member is None:
+        return rows.take(sort_rows((rows.targets, rows.list_weights(), rows.predictions)))
+    return rows.take(np.argsort(rows.predictions, kind="stable"))
 
 
 def read_sums(y_true, y_pred, sample_weight, clusters):
