@@ -145,7 +145,7 @@ def aj_calibration(
     rows, or from the sums of clusters. The p-value is the share of normal draws with this
     covariance whose value is at least as large, the sample counted as one. Where the pseudo-values
     of all rows are alike, as before the first event, nothing is seen to vary. If there is one kind
-    of event and no clusters, p is then that of :func:`survival_calibration` at the last of the
+    of event, and clusters hold copies of one row, if any, p is then that of :func:`survival_calibration` at the last of the
     times before any event, or at the first by which all rows have had it. Where there are both, p
     is twice the smaller of the two, and where there is neither, it is 1.
 

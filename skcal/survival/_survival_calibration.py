@@ -283,8 +283,8 @@ def survival_calibration(
     below .05 is at most 5 %; that of all is the smallest of them. The areas of ``ratio_over_time``
     are those of the trapezoidal rule on `times` and 0, where nobody has had the event.
 
-    Where no row has had the event up to a horizon, and there is one kind of it and no `clusters`,
-    nothing is seen to vary. The rows that were followed up to the horizon then tell
+    Where no row has had the event up to a horizon, there is one kind of it, and clusters, if there
+    are any, hold copies of one row, nothing is seen to vary. The rows that were followed up to the horizon then tell
     :math:`\prod_i (1 - p_i)`, the probability that none of them has the event: the p-value is twice
     that, and the upper ends are those of the binomial and of the Poisson law. The same holds where
     all rows have had the event, with :math:`\prod_i p_i` and the lower ends. Where the observed
@@ -391,7 +391,7 @@ def _describe(horizon, target, predicted, telling, share, options, draws, rng):
         error = Interval(error.estimate, *ends)
     return HorizonCalibration(
         float(horizon),
-        float(predicted.mean()),
+        float(np.average(rows.predictions, weights=rows.weights)),
         observed,
         ratio,
         *coefficients,

@@ -149,7 +149,10 @@ def test_where_nothing_tells_of_alike_outcomes():
     risk = np.full((20, 1), 0.4)
     seen, none = np.full(20, 3), np.zeros(20)
     members = np.repeat(np.arange(10), 2)
-    assert aj_calibration(none, seen, risk, times=[2], clusters=members).pvalue == 1
+    unequal = risk + 0.1 * (np.arange(20) % 2)[:, None]
+    assert aj_calibration(none, seen, unequal, times=[2], clusters=members).pvalue == 1
+    copies = aj_calibration(none, seen, risk, times=[2], clusters=members)
+    assert copies.pvalue == pytest.approx(2 * 0.6**10)
     with pytest.warns(UserWarning, match="No event is of the kind"):
         assert aj_calibration(none, seen, risk, times=[2], cause=1).pvalue == 1
     assert aj_calibration(none, seen, risk, times=[2]).pvalue < 1e-3

@@ -63,7 +63,8 @@ def test_numbers_are_those_of_pseudo_values(rng):
         assert one.expected == pytest.approx(p.mean())
         assert one.ratio == actual_expected_ratio(target, p, **options)
         assert one.observed.estimate == pytest.approx(target.mean())
-        assert one.observed == actual_expected_ratio(target, np.ones(300), **options)
+        observed = actual_expected_ratio(target, np.ones(300), **options)
+        assert one.observed == pytest.approx(observed)
         scaled = mean_recalibration(target, p, link="logit", **options)
         assert one.slope == scaled.slope
         assert one.calibration_in_the_large == scaled.calibration_in_the_large
@@ -208,10 +209,11 @@ def test_all_rows_have_the_event():
     assert found.ratio == (pytest.approx(1 / 0.9), pytest.approx(low / 0.9), pytest.approx(1 / 0.9))
     assert found.smooth_ece[1:] == (0, pytest.approx(0.1 + 1 - low))
     pairs = np.arange(30) // 2
-    found = survival_calibration(
-        np.ones(30), np.full(30, 0.5), risk, times=[1], clusters=pairs
-    ).horizons[0]
-    assert found.pvalue == 1
+    for risks, pvalue in ((risk, 2 * 0.9**15), (risk + 0.01 * (np.arange(30) % 2)[:, None], 1)):
+        found = survival_calibration(
+            np.ones(30), np.full(30, 0.5), risks, times=[1], clusters=pairs
+        ).horizons[0]
+        assert found.pvalue == pytest.approx(pvalue)
     assert found.observed == (1, 0, 1)
 
 
