@@ -283,11 +283,11 @@ def survival_calibration(
     below .05 is at most 5 %; that of all is the smallest of them. The areas of ``ratio_over_time``
     are those of the trapezoidal rule on `times` and 0, where nobody has had the event.
 
-    Where no row has had the event up to a horizon, there is one kind of it, and clusters, if there
-    are any, hold copies of one row, nothing is seen to vary. The rows that were followed up to the horizon then tell
-    :math:`\prod_i (1 - p_i)`, the probability that none of them has the event: the p-value is twice
-    that, and the upper ends are those of the binomial and of the Poisson law. The same holds where
-    all rows have had the event, with :math:`\prod_i p_i` and the lower ends. Where the observed
+    Where no row has had the event up to a horizon, there is one kind of it, and there are no
+    `clusters` but of copies, nothing is seen to vary. The rows that were followed up to the horizon
+    then tell :math:`\prod_i (1 - p_i)`, the probability that none of them has the event: the
+    p-value is twice that, and the upper ends are those of the binomial and of the Poisson law. The
+    same holds where all rows have had the event, with :math:`\prod_i p_i` and the lower ends. Where the observed
     risk is 1 although rows were censored before, its last step comes from the few rows that were
     left, and nothing is seen to vary, either: the p-value is 1, and intervals hold all that is
     possible.
