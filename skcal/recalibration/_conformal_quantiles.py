@@ -61,7 +61,9 @@ class ConformalQuantiles(GroupedRecalibrator):
 
     If scores do not tie and shifted quantiles do not cross, both probabilities are
     :math:`k / (n + 1)`, less than :math:`1 / (n + 1)` from :math:`\tau`. They are over draws of
-    all n + 1 rows, as those of `ConformalInterval`.
+    all n + 1 rows, as those of `ConformalInterval`. Given the n fitted rows, each is a Beta
+    variable with the parameters k and n + 1 - k, if rows are independent: a monitor of repaired
+    quantiles has to allow for that, see :ref:`watching-forecasts`.
 
     An interval from a level :math:`\alpha < 1/2` to a level :math:`\beta \ge 1/2` holds the target
     with probability :math:`\beta - \alpha` or more. One between two levels on the same side of the

@@ -287,10 +287,10 @@ def survival_calibration(
     `clusters` but of copies, nothing is seen to vary. The rows that were followed up to the horizon
     then tell :math:`\prod_i (1 - p_i)`, the probability that none of them has the event: the
     p-value is twice that, and the upper ends are those of the binomial and of the Poisson law. The
-    same holds where all rows have had the event, with :math:`\prod_i p_i` and the lower ends. Where the observed
-    risk is 1 although rows were censored before, its last step comes from the few rows that were
-    left, and nothing is seen to vary, either: the p-value is 1, and intervals hold all that is
-    possible.
+    same holds where all rows have had the event, with :math:`\prod_i p_i` and the lower ends. Where
+    the observed risk is 1 although rows were censored before, its last step comes from the few rows
+    that were left, and nothing is seen to vary, either: the p-value is 1, and intervals hold all
+    that is possible.
 
     Intervals at 95 % covered in 94 to 97 % of 400 samples of 300 rows with exponential times, if
     20, 50 or 75 % were censored before the horizon: ratio, intercept and slope; and with 75 % also

@@ -6,11 +6,12 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 
 from skcal.metrics import pinball_loss, quantile_calibration_error
+from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import ConformalQuantiles, NotPredictionsError, RecalibratedRegressorCV
 
 pytestmark = pytest.mark.filterwarnings("ignore:Quantiles are infinite at level")
@@ -262,6 +263,23 @@ def test_coverage_given_the_rows_has_its_exact_distribution():
         covered.append(stats.norm.cdf(model.transform([[-9.0, 0.0, 9.0]])[0]))
     for column, k in zip(np.transpose(covered), [4, 21, 33], strict=True):
         assert stats.kstest(column, stats.beta(k, n + 1 - k).cdf).pvalue > 1e-3
+
+
+def test_a_monitor_allows_for_the_law_of_a_level():
+    """Of 16 streams of right targets few alarm: 2 are expected at most, and 12 are without it."""
+    n, k = 200, 20
+    ends = special.logit(stats.beta(k, n + 1 - k).ppf([0.025, 0.975]))
+    tolerance, alarms = np.abs(ends - special.logit(0.1)).max(), np.zeros(2)
+    for seed in range(16):
+        y = np.random.default_rng(seed).normal(size=n + 10_000)
+        X = np.full((len(y), 1), -1.0)
+        model = ConformalQuantiles([0.1]).fit(X[:n], y[:n])
+        is_below = y[n:] <= model.transform(X[n:])[:, 0]
+        for one, given in enumerate((0.0, tolerance)):
+            monitor = CalibrationMonitor(tolerance=given).update(is_below, np.full(10_000, 0.1))
+            alarms[one] += monitor.alarm_ is not None
+    assert alarms[0] > 5
+    assert alarms[1] <= 2
 
 
 def test_calibration_error_and_loss_become_smaller():
