@@ -407,10 +407,11 @@ def test_whole_clusters_are_drawn(rng):
     """Rows repeated in groups carry no more information than one of them."""
     y, proba = draw_binary(rng, 300, slope=0.5)
     options = {"method": "bca", "n_resamples": 400, "random_state": 0}
-    single = confidence_interval(y, proba, measure=mean_outcome, **options)
     row = rng.permutation(np.repeat(np.arange(300), 5))
+    first = row[np.sort(np.unique(row, return_index=True)[1])]
+    single = confidence_interval(y[first], proba[first], measure=mean_outcome, **options)
     apart = confidence_interval(y[row], proba[row], measure=mean_outcome, **options)
-    for clusters in (row, [f"site {number:03}" for number in row]):
+    for clusters in (row, [f"site {999 - number}" for number in row]):
         whole = confidence_interval(
             y[row], proba[row], measure=mean_outcome, clusters=clusters, **options
         )
