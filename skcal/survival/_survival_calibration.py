@@ -381,10 +381,10 @@ def _describe(horizon, target, predicted, telling, share, options, draws, rng):
     coefficients = _fit_log_odds(target[is_open], predicted[is_open], is_open, options)
     error = _bound_smooth_ece(rows, level, rng)
     if pvalue is None:
-        sums = map(rows.sum_units, (target, np.ones(len(target))))
-        test = test._replace(
-            pvalue=min(test.pvalue, judge_mean_risk(*sums, predicted.sum(), share))
-        )
+        parts = rows.targets, np.ones(len(rows.targets)), rows.predictions
+        events, sizes, expected = map(rows.sum_units, parts)
+        pvalue = judge_mean_risk(events, sizes, expected.sum(), share)
+        test = test._replace(pvalue=min(test.pvalue, pvalue))
     else:
         test = test._replace(pvalue=pvalue)
         ends = bound_error(error.estimate, observed, predicted.mean())
