@@ -16,7 +16,6 @@ from skcal._sources._cell_source import CellSource, bind_for_cells
 from skcal._sources._cross_fit import WeightedParts
 from skcal._sources._resamples import CellResamples, RowResamples, SmoothResamples, Units
 from skcal._sources._row_source import RowSource
-from skcal.datasets import make_shrunk
 from skcal.inference import (
     confidence_interval,
     confidence_interval_from_summary,
@@ -25,6 +24,7 @@ from skcal.inference import (
 from skcal.inference._summaries import check_summary
 from skcal.metrics import MEASURES, expected_calibration_error
 from tests.cases import slow_among
+from tests.chance import most_of
 from tests.inference.samples import OF_SUMMARIES, bind_source, draw_binary, summarize
 
 
@@ -72,71 +72,58 @@ def test_without_variation_intervals_have_no_length(rng, method):
         assert soft.low < soft.high
 
 
-# What the measures of uniform predictions are whose outcomes shrink towards 1/2, at these slopes.
-NORMS = {
-    "expected_calibration_error": 100,
-    "smooth_calibration_error": 30,
-    "lower_calibration_distance": 12,
-    "kernel_calibration_error": 60,
-    "cumulative_calibration_error": 100,
-    "smooth_ece": 60,
-    "decision_calibration_error": 30,
-    "integrated_calibration_index": 20,
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("slope", [1, 0.95, 0.8, 0.5])
-@pytest.mark.parametrize("name", NORMS)
-def test_cross_fitted_intervals_cover_the_population_value(name, slope):
-    """Calibrated, nearly, and not at all: in 95 % of samples at least, up to three errors."""
-    n_samples, misses = NORMS[name], 0
-    places = (np.arange(2000) + 0.5) / 2000
-    true_value = MEASURES[name].function(0.5 + slope * (places - 0.5), places) if slope < 1 else 0
-    for seed in range(n_samples):
-        p = make_shrunk(300, slope=slope, random_state=seed)
-        found = confidence_interval(p.y_true, p.y_proba, measure=name, random_state=seed)
-        assert found.low <= found.estimate <= found.high
-        misses += not found.low <= true_value <= found.high
-    assert misses <= binom(n_samples, 0.05).ppf(0.999)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NORMS)
-def test_cross_fitted_intervals_cover_an_error_of_one_sign(name):
-    """All predictions are too high: halves confirm each other's signs, and all of the estimate."""
-    n_samples, misses = NORMS[name], 0
-    places = (np.arange(2000) + 0.5) / 2000
-    true_value = MEASURES[name].function(places**2, places)
-    for seed in range(n_samples):
-        rng = np.random.default_rng(seed)
-        v = rng.random(1000)
-        found = confidence_interval(rng.random(1000) < v**2, v, measure=name, random_state=seed)
-        misses += not found.low <= true_value <= found.high
-    assert misses <= binom(n_samples, 0.05).ppf(0.999)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("predicted", "true"), [(0.01, 0.03), (0.3, 0.34), (0.3, 0.45)])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "squared_calibration_error",
-        "squared_kernel_calibration_error",
-        "averaged_two_bin_calibration_error",
-    ],
+COVERED = (
+    "expected_calibration_error",
+    "smooth_calibration_error",
+    "kernel_calibration_error",
+    "cumulative_calibration_error",
+    "smooth_ece",
+    "decision_calibration_error",
+    "integrated_calibration_index",
 )
-def test_intervals_of_squares_cover_them(name, predicted, true):
-    """Also where the root is small by chance, and with it the derivative of the square."""
-    size = {"squared_kernel_calibration_error": 2}.get(name, 1) * (true - predicted) ** 2
-    misses, options = 0, {"measure": name, "labels": [0, 1], "pos_label": 1}
-    for seed in range(60):
-        y = np.random.default_rng(seed).random(150) < true
-        found = confidence_interval(
-            y.astype(int), np.full(150, predicted), random_state=seed, **options
+# Probabilities of uniform predictions: calibrated, too extreme, and lower everywhere.
+TRUTHS = lambda v: v, lambda v: 0.1 + 0.8 * v, np.square
+
+
+@pytest.mark.parametrize(
+    "name", slow_among(COVERED, "smooth_ece", "decision_calibration_error", COVERED[-1])
+)
+def test_cross_fitted_intervals_cover_the_population_value(name):
+    """At 95 %; shares of hundreds of samples are in tables of `benchmarks/`."""
+    places, misses, n_samples = (np.arange(2000) + 0.5) / 2000, 0, 8
+    for find_truth in TRUTHS:
+        true_value = (
+            0 if find_truth is TRUTHS[0] else MEASURES[name].function(find_truth(places), places)
         )
-        misses += not found.low <= size <= found.high
-    assert misses <= binom(60, 0.05).ppf(0.999)
+        for seed in range(n_samples):
+            rng = np.random.default_rng(seed)
+            v = rng.random(100)
+            y = (rng.random(100) < find_truth(v)).astype(int)
+            found = confidence_interval(y, v, measure=name, random_state=seed)
+            assert found.low <= found.estimate <= found.high
+            misses += not found.low <= true_value <= found.high
+    assert misses <= most_of(3 * n_samples, 0.05)
+
+
+SQUARES = (
+    "squared_calibration_error",
+    "squared_kernel_calibration_error",
+    "averaged_two_bin_calibration_error",
+)
+
+
+@pytest.mark.parametrize("name", slow_among(SQUARES, SQUARES[1]))
+def test_intervals_of_squares_cover_them(name):
+    """Also where the root is small by chance, and with it the derivative of the square."""
+    misses, n_samples, unit = 0, 8, 2 if name == SQUARES[1] else 1
+    options = {"measure": name, "labels": [0, 1], "pos_label": 1}
+    for k, (predicted, true) in enumerate([(0.01, 0.03), (0.3, 0.34), (0.3, 0.45)]):
+        for seed in range(n_samples):
+            y = (np.random.default_rng([seed, k]).random(150) < true).astype(int)
+            v = np.full(150, predicted)
+            found = confidence_interval(y, v, random_state=seed, **options)
+            misses += not found.low <= unit * (true - predicted) ** 2 <= found.high
+    assert misses <= most_of(3 * n_samples, 0.05)
 
 
 def test_intervals_of_squares_have_the_units_of_their_kernel():

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import calibration_test, confidence_interval, cox_recalibration
@@ -168,18 +168,6 @@ def test_intervals_of_calibrated_clusters_begin_at_zero():
         )
         found += error.low > 0
     assert found < 16
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_clusters", [25, 100])
-def test_calibrated_models_are_rarely_called_wrong(n_clusters):
-    """At 5 %; Cox's and other normal laws are read after the tests alone."""
-    n_samples, rejected = 200, 0
-    for seed in range(n_samples):
-        rows = draw_answers(np.random.default_rng(seed), n_clusters)
-        found = calibration_report(*rows[:2], clusters=rows[2], n_resamples=99, random_state=seed)
-        rejected += found.models[None].pvalue <= 0.05
-    assert rejected <= binom.ppf(0.999, n_samples, 0.06)
 
 
 def test_intervals_exclude_0_where_tests_reject():
