@@ -1,5 +1,6 @@
 """Decision curves up to a horizon, of rows some of which are censored."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from skcal.diagrams import DecisionCurveDisplay
 from skcal.inference import net_benefit_difference
 from skcal.metrics import net_benefit_curve
 from skcal.survival import at_horizon, pseudo_values
+from tests.chance import most_of
 
 THRESHOLDS = np.arange(1, 20) / 20
 
@@ -141,6 +143,7 @@ def test_displays_draw_curves_and_bands_of_the_same():
 # --------------------------------------------------------------------------- coverage
 
 
+@cache
 def find_truth(baseline):
     rng, odds = np.random.default_rng(9), THRESHOLDS / (1 - THRESHOLDS)
     risk = np.sort(expit(-1 + 1.2 * rng.normal(size=10**6)))[::-1]
@@ -150,22 +153,18 @@ def find_truth(baseline):
     return found - (risk.mean() * (1 + odds) - odds if baseline == "all" else 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [300, 2000])
-@pytest.mark.parametrize("hazard", [0.26, 0.9, 2.2])
 @pytest.mark.parametrize("kinds", [1, 2])
-def test_coverage(n, hazard, kinds):
-    """93 % of 200 samples, of which a fifth to three quarters of the rows are censored."""
-    rng, coding = np.random.default_rng(n), {"cause": 1} if kinds == 2 else {}
-    truths, covered = {name: find_truth(name) for name in ("none", "all")}, []
-    for _ in range(200):
-        event, time, risk = draw(rng, n, hazard, kinds=kinds)
+def test_coverage(kinds):
+    """95 % of 300 rows, half of them censored; tables of `benchmarks/` have hundreds of samples."""
+    rng, coding, n_samples = np.random.default_rng(0), {"cause": 1} if kinds == 2 else {}, 20
+    missed = dict.fromkeys(("none", "all"), 0)
+    for _ in range(n_samples):
+        event, time, risk = draw(rng, 300, 0.9, kinds=kinds)
         y, weight = at_horizon(event, time, horizon=1, **coding)
-        for name, truth in truths.items():
+        for name in missed:
             options = {"sample_weight": weight, "thresholds": THRESHOLDS}
-            found = net_benefit_difference(y, risk, name, **options)
+            found, truth = net_benefit_difference(y, risk, name, **options), find_truth(name)
             slack = 1e-3 * (found.high - found.low)
             inside = (found.low - slack <= truth) & (truth <= found.high + slack)
-            covered.append(inside.all())
-    share = np.mean(np.reshape(covered, (-1, 2)), axis=0)
-    assert (share >= 0.93).all(), share
+            missed[name] += not inside.all()
+    assert max(missed.values()) <= most_of(n_samples, 0.07)

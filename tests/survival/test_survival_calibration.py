@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.special import expit, logit
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from skcal._numerics.survival._censoring import average_share
 from skcal.inference import (
@@ -23,6 +23,7 @@ from skcal.survival import (
     pseudo_values,
     survival_calibration,
 )
+from tests.chance import most_of
 
 # Of rows that were drawn without a thought of how many are left.
 pytestmark = pytest.mark.filterwarnings("ignore:Up to .*, each row that is left")
@@ -220,7 +221,7 @@ def test_all_rows_have_the_event():
 def test_right_risks_near_1(rng):
     """Nobody may be left at a horizon by chance, of which tests at 5 % must not be sure."""
     errors = np.zeros(2)
-    for _ in range(100):
+    for _ in range(30):
         rate = rng.uniform(3.5, 4.5, 40)
         found = survival_calibration(
             np.ones(40),
@@ -231,7 +232,7 @@ def test_right_risks_near_1(rng):
             random_state=0,
         ).horizons[0]
         errors += found.pvalue < 0.05, not found.ratio.low <= 1 <= found.ratio.high
-    assert (errors <= binom.isf(0.001, 100, 0.05)).all()
+    assert (errors <= most_of(30, 0.05)).all()
 
 
 def test_nothing_expected(rng):
@@ -328,12 +329,13 @@ def test_refusals():
             survival_calibration(**arguments)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.75])
-@pytest.mark.parametrize("slope", [1.0, 1.5])
+@pytest.mark.parametrize(("share", "slope"), [(0.5, 1.0), (0.75, 1.5)])
 def test_coverage(share, slope):
-    """Ratio, intercept, slope and SmoothECE, where a share of the rows is censored before 2."""
-    rng, n_samples = np.random.default_rng(0), 200
+    """Ratio, intercept, slope and SmoothECE, where a share of the rows is censored before 2.
+
+    Shares of 400 samples are in the table of `benchmarks/bench_coverage.py`.
+    """
+    rng, n_samples = np.random.default_rng(0), 16
     rate = np.exp(rng.normal(-1.5, 1, 100_000))
     time, unit = rng.exponential(1 / rate), rng.exponential(size=100_000)
     end_rate = brentq(lambda c: np.mean(unit / c < np.minimum(time, 2)) - share, 1e-3, 50)
@@ -349,7 +351,7 @@ def test_coverage(share, slope):
         "slope": scaled.slope.estimate,
         "smooth_ece": smooth_ece(risk, p),
     }
-    covered, rejected = dict.fromkeys(truth, 0), 0
+    missed, rejected = dict.fromkeys(truth, 0), 0
     for _ in range(n_samples):
         rate = np.exp(rng.normal(-1.5, 1, 300))
         time, end = rng.exponential(1 / rate), rng.exponential(1 / end_rate, 300)
@@ -363,12 +365,12 @@ def test_coverage(share, slope):
         ).horizons[0]
         for name, value in truth.items():
             interval = getattr(found, name)
-            covered[name] += interval.low <= value <= interval.high
+            missed[name] += not interval.low <= value <= interval.high
         rejected += found.pvalue <= 0.05
-    for name, count in covered.items():
-        assert count >= binom.ppf(0.001, n_samples, 0.94), (name, count)
+    for name, count in missed.items():
+        assert count <= most_of(n_samples, 0.06), name
     if slope == 1:
-        assert rejected <= binom.ppf(0.999, n_samples, 0.05)
+        assert rejected <= most_of(n_samples, 0.05)
 
 
 def test_one_horizon_takes_a_number_and_a_risk_for_each_row(rng):
