@@ -1,6 +1,7 @@
 """Interleaved timing: what is compared is measured in turns, so that drifts hit all alike."""
 
 import platform
+import subprocess
 import sys
 import time
 import tracemalloc
@@ -39,6 +40,14 @@ def describe_machine(packages=("numpy", "scipy", "scikit-learn")):
         f"{_name_processor()}, Python {platform.python_version()}, {versions}. For 10^6 "
         f"predictions a sort takes {sort * 1e3:.1f} ms and a pass {read * 1e3:.1f} ms."
     )
+
+
+def describe_commit():
+    """Commit and day of what is measured, where git tells."""
+    command = ["git", "log", "-1", "--format=Commit %h of %cs"]
+    options = {"cwd": Path(__file__).parent, "capture_output": True, "text": True}
+    found = subprocess.run(command, check=False, **options)
+    return found.stdout.strip() or f"skcal {version('skcal')}"
 
 
 def _name_processor():

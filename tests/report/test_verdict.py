@@ -31,6 +31,7 @@ from skcal.report._verdict import (
     find_side,
     find_signs,
 )
+from tests.chance import most_of
 
 FEW = {"n_resamples": 39, "random_state": 0}
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4))]
@@ -330,13 +331,13 @@ TRUE = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_samples", [200, 1000, 5000])
 @pytest.mark.parametrize("case", NO_DIRECTION)
-def test_false_verdicts_are_rare(case, n_samples):
-    """At 5 % more than 9 of 50 have a probability of 0.02 %."""
-    found = [find_error(case, n_samples, seed) for seed in range(50)]
+def test_false_verdicts_are_rare(case):
+    """At 5 %; shares of verdicts are in the table of `benchmarks/bench_verdicts.py`."""
+    sizes, n_times = (200, 1000), 12
+    found = [find_error(case, n, seed) for n in sizes for seed in range(n_times)]
     named = [error for error in found if error not in (None, "miscalibrated")]
-    assert sum(error not in TRUE.get(case, ()) for error in named) <= 9
+    assert sum(error not in TRUE.get(case, ()) for error in named) <= most_of(2 * n_times, 0.05)
 
 
 @pytest.mark.slow
@@ -718,14 +719,12 @@ def find_sides(case, n_samples, n_times):
     return np.array([find_side(found, find_signs(found), 1, 1.0) for found in directions])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n_samples", [300, 3000, 20_000])
+@pytest.mark.parametrize("n_samples", [300, 3000])
 @pytest.mark.parametrize("case", NO_DIRECTION)
 def test_no_direction_is_named_that_is_not_there(case, n_samples):
-    """At 5 % more than 11 of 80 have a probability of 0.06 %."""
     # Intervals of slopes are approximations for many.
     n_samples = max(n_samples, int(20 / DRAWS[case](0.5)[1]))
-    assert np.count_nonzero(find_sides(case, n_samples, 80)) <= 11
+    assert np.count_nonzero(find_sides(case, n_samples, 25)) <= most_of(25, 0.05)
 
 
 @pytest.mark.parametrize("case", ["too low", "rare and doubled"])
