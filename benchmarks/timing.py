@@ -43,9 +43,9 @@ def describe_machine(packages=("numpy", "scipy", "scikit-learn")):
 
 
 def describe_commit():
-    """Commit and day of what is measured, where git tells."""
-    command = ["git", "log", "-1", "--format=Commit %h of %cs"]
-    options = {"cwd": Path(__file__).parent, "capture_output": True, "text": True}
+    """The last commit that changed the package, and its day, where git tells."""
+    command = ["git", "log", "-1", "--format=Commit %h of %cs", "--", "skcal"]
+    options = {"cwd": Path(__file__).parents[1], "capture_output": True, "text": True}
     found = subprocess.run(command, check=False, **options)
     return found.stdout.strip() or f"skcal {version('skcal')}"
 

@@ -35,15 +35,15 @@ def read_risk_columns(owner, X, n_kinds, n_times, reset):
 
 def _refuse_several_axes(X, n_kinds, n_times):
     """Raise a ValueError for an array of three axes that says how to make columns of it."""
-    if np.ndim(X) != 3:
+    if len(getattr(X, "shape", ())) != 3:
         return
     made = {
         (n_kinds, n_times): "X.reshape(len(X), -1)",
         (n_times, n_kinds): "X.transpose(0, 2, 1).reshape(len(X), -1)",
-    }.get(np.shape(X)[1:])
+    }.get(X.shape[1:])
     raise ValueError(
         "X must have two dimensions, with a column for each time, by kind of event; got shape "
-        f"{np.shape(X)}.{'' if made is None else f' Pass {made}.'}"
+        f"{X.shape}.{'' if made is None else f' Pass {made}.'}"
     )
 
 

@@ -223,7 +223,7 @@ def test_pvalues_are_uniform_for_every_degree(rng, data):
 
 @pytest.mark.parametrize("coefficients", [(0, 1), (0.3, 0.8), (0, 1, 0.5)])
 def test_belt_covers_the_whole_curve(rng, coefficients):
-    """`bench_coverage.py` has the shares of 400 samples."""
+    """`bench_coverage.py` has the shares of 200 samples."""
     missed, n_samples = 0, 20
     for _ in range(n_samples):
         y, v = draw_sample(rng, 600, *coefficients)

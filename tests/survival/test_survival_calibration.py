@@ -333,7 +333,7 @@ def test_refusals():
 def test_coverage(share, slope):
     """Ratio, intercept, slope and SmoothECE, where a share of the rows is censored before 2.
 
-    Shares of 400 samples are in the table of `benchmarks/bench_coverage.py`.
+    Shares of 200 samples are in the table of `benchmarks/bench_coverage.py`.
     """
     rng, n_samples = np.random.default_rng(0), 16
     rate = np.exp(rng.normal(-1.5, 1, 100_000))
