@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from skcal._numerics.survival._censoring import average_share
 from skcal.inference import (
