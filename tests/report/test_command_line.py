@@ -97,7 +97,6 @@ def test_all_options(binary, write, capsys, tmp_path):
     [
         ("animal", [], ["bird", "cat", "dog"]),
         ("animal", ["--labels", "dog", "bird", "cat"], ["dog", "bird", "cat"]),
-        ("code", ["--labels", "0", "1", "2"], [0, 1, 2]),
         ("code", ["--labels", "0", "1.0", "2", "--pos-label", "1"], [0, 1, 2]),
     ],
 )
