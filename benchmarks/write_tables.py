@@ -1,7 +1,8 @@
 """Write the tables of the documentation that benchmarks print, to ``doc/tables``.
 
-``python benchmarks/write_tables.py all`` runs all of `TABLES`, which takes three quarters of an hour;
-names instead of ``all`` run some. Linear algebra has one thread, whose time is what is counted.
+``python benchmarks/write_tables.py all`` runs all of `TABLES`, which takes three quarters of an
+hour; names instead of ``all`` run some. Linear algebra has one thread, whose time is what is
+counted.
 
 Tables that are not here come from experiments of up to hours.
 """
