@@ -1,6 +1,6 @@
 """How often tests at 5 % reject, and intervals and bands at 95 % miss, what is true: one table.
 
-    python benchmarks/bench_coverage.py            # 200 samples of most kinds, five minutes
+    python benchmarks/bench_coverage.py            # 200 samples of most kinds, seven minutes
     python benchmarks/bench_coverage.py 50 belt    # other numbers, and rows that hold a word
 
 What other benchmarks count is not repeated here: intervals by slopes and numbers of rows
