@@ -14,7 +14,7 @@ import sys
 import numpy as np
 from scipy.special import ndtr
 from scipy.stats import binom, poisson
-from timing import print_table, show_progress
+from timing import describe_commit, print_table, show_progress
 
 from skcal.inference import audit_mean_groups, mean_calibration_test
 from skcal.survival import survival_calibration
@@ -115,6 +115,7 @@ def find_pvalues(case, mean, factor, seed):
 
 
 def main(n_samples):
+    print(f"{describe_commit()}.\n")
     rows = []
     for case in CASES:
         for mean in EXPECTED:
