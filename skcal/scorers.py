@@ -32,12 +32,10 @@ from skcal._sources._bound_measure import bind_for_labels, bind_measure, name_fu
 from skcal.metrics import (
     MEASURES,
     area_under_risk_coverage_curve,
-    brier_refinement,
     continuous_ranked_probability_score,
     distribution_kernel_calibration_error,
     expected_normalized_calibration_error,
     interval_score,
-    log_loss_refinement,
     mean_multicalibration_error,
     miscalibration_area,
     multicalibration_error,
@@ -45,6 +43,7 @@ from skcal.metrics import (
     pit_calibration_error,
     quantile_calibration_error,
 )
+from skcal.refinement import brier_refinement, log_loss_refinement
 
 __all__ = [
     "get_scorer",
@@ -216,8 +215,8 @@ def get_scorer(name: str, **options: Any) -> Callable[..., Any]:
 
     Notes
     -----
-    The refinements, :func:`~skcal.metrics.log_loss_refinement` and
-    :func:`~skcal.metrics.brier_refinement`, are what a search should look at if a recalibrator
+    The refinements, :func:`~skcal.refinement.log_loss_refinement` and
+    :func:`~skcal.refinement.brier_refinement`, are what a search should look at if a recalibrator
     follows: the score of the model after recalibration, cross-fitted within each test fold. Unlike
     a calibration error they are proper targets by themselves.
 

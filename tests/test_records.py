@@ -14,7 +14,6 @@ from skcal.inference import (
     Interval,
     MeanRecalibration,
     NetBenefitDifference,
-    RecalibrationGain,
     RequiredSamples,
     TestResult,
     audit_groups,
@@ -22,6 +21,7 @@ from skcal.inference import (
 from skcal.metrics import Bounds, Mixture, MultivariateNormal, SmoothECECurve
 from skcal.model_selection import PooledScore
 from skcal.recalibration._fitted import FITTED
+from skcal.refinement import RecalibrationGain
 from tests.public_objects import is_record, list_functions_and_classes
 
 RECORDS = {path: obj for path, obj in list_functions_and_classes().items() if is_record(obj)}

@@ -35,13 +35,12 @@ from sklearn.tree import DecisionTreeClassifier
 from skcal.metrics import (
     MEASURES,
     area_under_risk_coverage_curve,
-    brier_refinement,
     expected_calibration_error,
-    log_loss_refinement,
     multicalibration_error,
     smooth_ece,
 )
 from skcal.recalibration import IsotonicRecalibration
+from skcal.refinement import brier_refinement, log_loss_refinement
 from skcal.scorers import get_scorer, get_scorer_names, make_calibration_scorer
 
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])

@@ -26,6 +26,7 @@ from skcal.recalibration import (
     MeanReplacement,
     TemperatureScaling,
 )
+from skcal.refinement import refinement_decomposition
 
 # %%
 # An over-confident network
@@ -63,9 +64,8 @@ probas = {"baseline": test_scores} | {
 # and the sharpness gap, which is the rest. The legends of the diagrams have the same numbers.
 def measure(proba):
     brier = calibration_decomposition(y_test, proba).total
-    calibration = calibration_decomposition(
-        proba.argmax(axis=1) == y_test, proba.max(axis=1), labels=[0, 1], estimator="cross-fitted"
-    ).calibration
+    is_right = proba.argmax(axis=1) == y_test
+    calibration = refinement_decomposition(is_right, proba.max(axis=1), labels=[0, 1]).calibration
     with np.errstate(divide="ignore"):  # hard zeros of the histogram and of isotonic regression
         true_log = np.log(proba[np.arange(len(y_test)), y_test])
     return {

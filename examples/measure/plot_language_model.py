@@ -16,9 +16,10 @@ import pandas as pd
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import compare_calibration, confidence_interval, recalibration_gain
+from skcal.inference import compare_calibration, confidence_interval
 from skcal.metrics import smooth_ece
 from skcal.recalibration import IsotonicRecalibration
+from skcal.refinement import recalibration_gain
 from skcal.report import calibration_report
 
 # %%

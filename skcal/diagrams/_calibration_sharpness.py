@@ -25,6 +25,7 @@ from skcal.metrics import (
     calibration_decomposition,
     calibration_sharpness_curve,
 )
+from skcal.refinement import refinement_decomposition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +90,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     --------
     SharpnessCurve : What a display holds.
     ReliabilityDisplay : The curve without the band, smoothed at its own scale.
-    skcal.metrics.calibration_decomposition : The numbers in the legend.
+    skcal.refinement.refinement_decomposition : The numbers in the legend.
     skcal.metrics.calibration_sharpness_curve : The arrays behind the diagram.
 
     Notes
@@ -111,10 +112,10 @@ class CalibrationSharpnessDisplay(CurveDisplay):
     For more than two classes the curve is that of the confidence, but the loss is that of the
     whole vector of probabilities.
 
-    The calibration in the legend is that of :func:`~skcal.metrics.calibration_decomposition` with
-    ``estimator="cross-fitted"``, which is not biased upwards and may be a little below 0; for more
-    than two classes it is that of the confidence, and for soft labels that with "kernel", the curve
-    that is drawn.
+    The calibration in the legend is that of :func:`~skcal.refinement.refinement_decomposition`,
+    which is not biased upwards and may be a little below 0; for more than two classes it is that of
+    the confidence, and for soft labels that of :func:`~skcal.metrics.calibration_decomposition`,
+    the curve that is drawn.
 
     Curve and band are drawn only where the kernel covers the equivalent of at least five
     predictions, :math:`n\,\delta(t) \geq 5`, or half of the maximum, whichever is less. The
@@ -440,13 +441,12 @@ def _estimate_curve(y_true, y_proba, data, options):
     options = {**options, "bandwidth": curve.bandwidth}
     total, calibration, _ = calibration_decomposition(y_true, y_proba, **data, **options)
     if not predictions.is_soft:  # soft labels are no outcomes to fit a recalibrator to
-        calibration = calibration_decomposition(
+        calibration = refinement_decomposition(
             sample.outcomes.astype(int),
             sample.predictions,
             sample_weight=sample.weights,
             labels=[0, 1],
             loss=options["loss"],
-            estimator="cross-fitted",
         ).calibration
     reduction, pos_label = name_reduction(predictions, "auto")
     source = DiagramRows(sample)

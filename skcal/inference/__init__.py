@@ -36,7 +36,6 @@ from skcal.inference._pooled_cox import (
     PooledEstimate,
     pooled_cox_recalibration,
 )
-from skcal.inference._recalibration_gain import RecalibrationGain, recalibration_gain
 from skcal.inference._required_samples import (
     RequiredSamples,
     required_samples,
@@ -60,7 +59,6 @@ __all__ = [
     "NetBenefitDifference",
     "PooledCoxRecalibration",
     "PooledEstimate",
-    "RecalibrationGain",
     "RequiredSamples",
     "TestResult",
     "actual_expected_ratio",
@@ -91,7 +89,6 @@ __all__ = [
     "observed_expected_ratio",
     "pool_imputations",
     "pooled_cox_recalibration",
-    "recalibration_gain",
     "required_samples",
     "required_samples_for_width",
     "spiegelhalter_test",

@@ -3,6 +3,7 @@
 `MEASURES` is the one table of measures: scorers, common tests and reports follow from its rows.
 """
 
+from skcal._estimates._divergences import BregmanDivergence
 from skcal._input._predicted._distributions import Mixture, MultivariateNormal
 from skcal._input._predicted._points import Ensemble, Quantiles
 from skcal.metrics import (
@@ -28,7 +29,6 @@ from skcal.metrics._binned import (
     maximum_calibration_error,
     squared_calibration_error,
 )
-from skcal.metrics._bregman import BregmanDivergence
 from skcal.metrics._calibration_index import integrated_calibration_index
 from skcal.metrics._canonical import canonical_calibration_error
 from skcal.metrics._cumulative import (
@@ -77,7 +77,6 @@ from skcal.metrics._predictive_scores import (
     interval_score,
     pinball_loss,
 )
-from skcal.metrics._refinement import brier_refinement, log_loss_refinement
 from skcal.metrics._regression import (
     expected_normalized_calibration_error,
     interval_coverage,
@@ -158,7 +157,6 @@ __all__ = [
     "adversarial_group_calibration",
     "area_under_risk_coverage_curve",
     "averaged_two_bin_calibration_error",
-    "brier_refinement",
     "calibration_decomposition",
     "calibration_distance_bounds",
     "calibration_mean_embedding_error",
@@ -183,7 +181,6 @@ __all__ = [
     "interval_coverage",
     "interval_score",
     "kernel_calibration_error",
-    "log_loss_refinement",
     "lower_calibration_distance",
     "maximum_calibration_error",
     "mean_multicalibration_error",

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from skcal._estimates._bins import average_by_bin, find_edges, split_mass
+from skcal._estimates._divergences import (
+    DIVERGENCES,
+    BregmanDivergence,
+    average_rows,
+    find_divergences,
+    measure_total,
+)
 from skcal._estimates._isotonic import regress_isotonically
 from skcal._input._reduction import REDUCTIONS, check_predictions, reduce_to_samples
 from skcal._input._sample import CHUNK
@@ -25,17 +32,9 @@ from skcal._numerics.errors._decomposition import (
     sum_gaussian,
 )
 from skcal._numerics.errors._squared_gap import CELLS, average_epanechnikov, average_gaussian
-from skcal._refinement import (
-    check_n_folds,
-    choose_recalibrator,
-    cross_fit,
-    list_clustered_vectors,
-)
-from skcal._tools._arrays import as_float64, list_slices, move_to, namespace
+from skcal._tools._arrays import namespace
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._bregman import DIVERGENCES, BregmanDivergence, find_divergences
-from skcal.recalibration import AutoRecalibration
 
 # Up to this number of distinct predictions, sums run over all pairs.
 _MOST_PAIRED = 1024
@@ -43,7 +42,6 @@ _MOST_PAIRED = 1024
 _OPTIONS = {
     "kernel": ("kernel", "bandwidth"),
     "binned": ("n_bins", "strategy"),
-    "cross-fitted": ("recalibrator", "cv"),
 }
 # A grid that cannot promise this for the Epanechnikov kernel gives way to the rows.
 _LARGEST_ERROR = 2e-5
@@ -97,15 +95,12 @@ def calibration_decomposition(
     sample_weight: ArrayLike | None = None,
     pos_label: object = None,
     labels: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
     loss: Literal["brier", "log"] | BregmanDivergence = "brier",
-    estimator: Literal["kernel", "isotonic", "binned", "cross-fitted"] = "kernel",
+    estimator: Literal["kernel", "isotonic", "binned"] = "kernel",
     kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
     bandwidth: float = 0.05,
     n_bins: int | Literal["cube_root"] = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
-    recalibrator: Any = None,
-    cv: int = 5,
 ) -> Decomposition:
     r"""Decompose a proper score into calibration error and sharpness gap.
 
@@ -129,15 +124,11 @@ def calibration_decomposition(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
-    clusters : array-like of shape (n_samples,), default=None
-        Label of the cluster of each row, such as a patient or a question: rows of a cluster may
-        depend on each other in any way, see :ref:`clusters`. None means independent rows.
     loss : {"brier", "log"} or BregmanDivergence, default="brier"
         The score: squared error, log loss, or any other proper score.
-    estimator : {"kernel", "isotonic", "binned", "cross-fitted"}, default="kernel"
+    estimator : {"kernel", "isotonic", "binned"}, default="kernel"
         How the mean outcome that belongs to a prediction is estimated: by kernel regression, by
-        the non-decreasing function nearest to the outcomes, by bins, or by a recalibrator that was
-        fitted on other rows.
+        the non-decreasing function nearest to the outcomes, or by bins.
     kernel : {"gaussian", "epanechnikov"}, default="gaussian"
         Of "kernel": kernel K of the regression, :math:`e^{-z^2/2}` or :math:`\max(1 - z^2, 0)`.
     bandwidth : float, default=0.05
@@ -149,10 +140,6 @@ def calibration_decomposition(
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Of "binned": bins of equal width, of equal mass, or as many of equal mass as keep the mean
         outcomes sorted, see :func:`expected_calibration_error`.
-    recalibrator : recalibrator or str, default=None
-        Of "cross-fitted"; None takes `AutoRecalibration`.
-    cv : int, default=5
-        Number of folds of "cross-fitted", at least 2.
 
     Returns
     -------
@@ -167,6 +154,7 @@ def calibration_decomposition(
     See Also
     --------
     corp_decomposition : Splits the sharpness gap into two terms.
+    skcal.refinement.refinement_decomposition : Estimates both terms for new rows.
     calibration_sharpness_curve : Where on [0, 1] the two terms come from.
     smooth_ece : A calibration error in units of probability.
 
@@ -188,16 +176,9 @@ def calibration_decomposition(
     "isotonic", nor with "binned" for "brier" and "log", which are jointly convex. A narrow kernel
     follows the noise of the outcomes, which counts as calibration error.
 
-    These three describe the rows at hand: they use the outcome of each row twice, and are biased
-    upwards, the more the fewer the rows, also for calibrated predictions. As an estimate for new
-    rows take "cross-fitted": the sharpness gap is then the mean divergence of probabilities that a
-    recalibrator returns for rows that it was not fitted on, and the calibration is the total minus
-    that. Folds hold whole clusters, which must be None for the other estimators: these have no
-    folds. In expectation no map of the predictions leaves less than :math:`\eta` does [2]_, so that
-    this calibration is not biased upwards, and as near to the truth as the recalibrator is to
-    :math:`\eta`. It may be a little below 0. If the total and the gap are infinite it is 0; if only
-    the gap is, as after maps that return 0 and 1, minus infinity. Labels may not be soft; for more
-    than two classes it is that of the whole vector.
+    All three describe the rows at hand: they use the outcome of each row twice, and are biased
+    upwards, the more the fewer the rows, also for calibrated predictions. An estimate for new rows
+    is :func:`skcal.refinement.refinement_decomposition`.
 
     For more than two classes the total is that of the whole vector of probabilities, and the
     calibration that of the confidence (the largest probability, and whether its label came true),
@@ -211,8 +192,7 @@ def calibration_decomposition(
     The log divergence of a prediction of 0 or 1 is infinite, unless the outcome, or its estimated
     mean, is the same; nothing is clipped. A Gaussian kernel reaches everywhere: a prediction of
     exactly 0 has an infinite calibration error as soon as there is some positive outcome, except
-    for underflow beyond 38 bandwidths. The gap of two infinite terms is NaN, except with
-    "cross-fitted".
+    for underflow beyond 38 bandwidths. The gap of two infinite terms is NaN.
 
     Up to 1024 distinct predictions are summed over pair by pair. If there are more, the Gaussian
     kernel shares them by cubic weights among the nodes of a grid: that moves the calibration of
@@ -231,9 +211,6 @@ def calibration_decomposition(
     .. [1] M. Chidambaram, R. Ge (2024). Reassessing how to compare and improve the calibration of
        machine learning models. :doi:`10.48550/arXiv.2406.04068`
 
-    .. [2] E. Berta, D. Holzmüller, M. I. Jordan, F. Bach (2025). Rethinking early stopping: refine,
-       then calibrate. :doi:`10.48550/arXiv.2501.19195`
-
     Examples
     --------
     >>> from skcal.metrics import calibration_decomposition
@@ -246,21 +223,14 @@ def calibration_decomposition(
     [0.25, 0.0, 0.25]
     """
     of_row, of_classes = find_divergences(loss)
-    check_option("estimator", estimator, ("kernel", "isotonic", "binned", "cross-fitted"))
+    check_option("estimator", estimator, ("kernel", "isotonic", "binned"))
     check_option("kernel", kernel, ("gaussian", "epanechnikov"))
     if bandwidth is not None:
         bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
     n_bins = check_n_bins(n_bins)
     check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
-    chosen = choose_recalibrator(recalibrator, AutoRecalibration())
-    n_folds = check_n_folds(cv)
     options = {"kernel": kernel, "bandwidth": bandwidth, "n_bins": n_bins, "strategy": strategy}
-    _refuse_unread(estimator, options | {"recalibrator": recalibrator, "cv": cv})
-    if clusters is not None and estimator != "cross-fitted":
-        raise ValueError(
-            "clusters must be None unless estimator='cross-fitted', which keeps them whole in its "
-            f"folds; got estimator={estimator!r}."
-        )
+    _refuse_unread(estimator, options)
     predictions = check_predictions(
         y_true,
         y_proba,
@@ -272,27 +242,7 @@ def calibration_decomposition(
     if isinstance(loss, BregmanDivergence):  # its functions take NumPy arrays
         predictions = predictions.to_numpy()
     (sample,) = REDUCTIONS["auto"](predictions)
-    if predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2:
-        data = predictions.proba, predictions.target, predictions.weights
-        total = _average_over_classes(*data, of_classes)
-    else:
-
-        def expect(predictions, outcomes, weights):
-            negative, positive = split_mass(outcomes, weights)
-            return expect_divergence(of_row, negative, positive, predictions)
-
-        total = _average(sample, expect)
-    if estimator == "cross-fitted":
-        vectors = predictions.to_numpy().to_vectors()
-        proba, codes, weights, member = list_clustered_vectors(vectors, clusters)
-        after = cross_fit(chosen, proba, codes, weights, n_folds, member)
-        if proba.shape[1] == 2:
-            rest = np.average(of_row(codes.astype(np.float64), after[:, 1]), weights=weights)
-        else:
-            rest = _average_over_classes(after, codes, weights, of_classes)
-        # Also where the total is infinite, the gap is known.
-        calibration = total - rest if np.isfinite(rest) else 0.0 if np.isinf(total) else -np.inf
-        return Decomposition(float(total), float(calibration), float(rest))
+    total = measure_total(predictions, of_row, of_classes)
     if estimator == "kernel":
         calibration = _measure_by_kernel(sample, of_row, kernel, bandwidth)
     elif estimator == "isotonic":
@@ -452,7 +402,7 @@ def _measure_by_kernel(sample, divergence, kernel, bandwidth):
         return np.sum(ties.weight * divergence(mean, ties.predictions)) / ties.total_weight
     sample = sample.to_numpy()  # the regression is read at the rows
     regress = _regress_on_grid(sample, bandwidth)
-    return _average(sample, lambda v, y, w: np.sum(w * divergence(regress(v), v)))
+    return average_rows(sample, lambda v, y, w: np.sum(w * divergence(regress(v), v)))
 
 
 def choose_bandwidth(sample, bandwidth):
@@ -528,34 +478,3 @@ def _regress_at_ends(sample, bandwidth):
         for v, y, w in sample.present_chunks()
     )
     return dict(zip(ends.tolist(), mean_outcome(*sums.T), strict=True))
-
-
-# --------------------------------------------------------------------------- averages
-
-
-def _average(sample, function):
-    """Sum of function(predictions, outcomes, weights) over chunks, divided by the total weight."""
-    return sum(function(*chunk) for chunk in sample.present_chunks()) / sample.total_weight
-
-
-def _average_over_classes(proba, target, weights, divergence):
-    """Mean over rows of the divergence of the vector of probabilities from the one-hot outcome."""
-    total, mass = 0.0, 0.0
-    xp = namespace(proba)
-    for rows in list_slices(proba, max(1, CHUNK // proba.shape[1])):
-        if weights is None:
-            weight = xp.ones_like(target[rows], dtype=xp.float64)
-        else:
-            weight = as_float64(weights[rows])
-        present = weight > 0
-        values = diverge_over_classes(proba[rows, ...][present], target[rows][present], divergence)
-        total += float(xp.sum(weight[present] * values))
-        mass += float(xp.sum(weight))
-    return total / mass
-
-
-def diverge_over_classes(proba, target, divergence):
-    """Divergences of a few rows of probabilities from their one-hot outcomes."""
-    classes = move_to(np.arange(proba.shape[1]), target)
-    outcomes = as_float64(target[:, None] == classes)
-    return namespace(proba).sum(divergence(outcomes, as_float64(proba)), axis=1)

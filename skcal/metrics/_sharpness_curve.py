@@ -7,6 +7,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skcal._estimates._bins import split_mass
+from skcal._estimates._divergences import (
+    BregmanDivergence,
+    diverge_over_classes,
+    find_divergences,
+)
 from skcal._input._reduction import REDUCTIONS, check_predictions
 from skcal._input._sample import CHUNK
 from skcal._input._validation import check_integer, check_number, check_option
@@ -15,8 +20,7 @@ from skcal._numerics.errors._bregman import diverge_rows, mean_outcome
 from skcal._numerics.errors._sharpness_curve import sum_on_grid
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal.metrics._bregman import BregmanDivergence, find_divergences
-from skcal.metrics._decomposition import choose_bandwidth, diverge_over_classes
+from skcal.metrics._decomposition import choose_bandwidth
 
 
 @as_record

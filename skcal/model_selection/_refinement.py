@@ -102,7 +102,7 @@ def stop_by_refinement(
     See Also
     --------
     refinement_metric : The same while XGBoost or LightGBM are trained.
-    skcal.metrics.log_loss_refinement : The refinement of a single model, cross-fitted.
+    skcal.refinement.log_loss_refinement : The refinement of a single model, cross-fitted.
     skcal.recalibration.RecalibratedClassifierCV : The recalibration that should follow.
 
     Notes

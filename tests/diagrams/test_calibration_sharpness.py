@@ -6,6 +6,7 @@ from matplotlib.colors import to_rgba
 
 from skcal.diagrams import CalibrationSharpnessDisplay, SharpnessCurve
 from skcal.metrics import BregmanDivergence, calibration_decomposition, calibration_sharpness_curve
+from skcal.refinement import refinement_decomposition
 from tests.diagrams.artists import find_shown, list_legend, read_heights, read_vertices
 
 draw = CalibrationSharpnessDisplay.from_predictions
@@ -39,8 +40,7 @@ def test_curve_is_that_of_the_metrics(options, rows):
     np.testing.assert_array_equal(curve.prob_pred, expected.grid)
     for name in ("prob_true", "sharpness_gap", "density", "bandwidth"):
         np.testing.assert_array_equal(getattr(curve, name), getattr(expected, name))
-    cross_fitted = {"loss": options.get("loss", "brier"), "estimator": "cross-fitted"}
-    parts = calibration_decomposition(*rows, **cross_fitted)
+    parts = refinement_decomposition(*rows, loss=options.get("loss", "brier"))
     assert (display.total, display.calibration) == parts[:2]
 
 
@@ -54,9 +54,7 @@ def test_legend_of_many_classes():
     total = np.average(((y_proba - onehot) ** 2).sum(axis=1), weights=weight)
     assert display.total == pytest.approx(total, abs=1e-12)
     hit = onehot[np.arange(400), y_proba.argmax(axis=1)].astype(int)
-    parts = calibration_decomposition(
-        hit, y_proba.max(axis=1), sample_weight=weight, estimator="cross-fitted"
-    )
+    parts = refinement_decomposition(hit, y_proba.max(axis=1), sample_weight=weight)
     assert display.calibration == parts.calibration
     # A model that is always right has one label alone to learn from.
     assert draw(y_proba.argmax(axis=1), y_proba).calibration == 0

@@ -61,9 +61,6 @@ OPTIONS = {
     ),
     "ensemble": mostly(["auto", True, False], ["x"]),
     "estimator": mostly(["kernel", "binned", "isotonic"], ["x"]),
-    "calibration_decomposition.estimator": mostly(
-        ["kernel", "binned", "isotonic", "cross-fitted"], ["x"]
-    ),
     "fdr": mostly([0.1, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan]),
     "functional": mostly(["mean", "quantile", "expectile", "interval"], ["median", None]),
     "level": mostly([0.5, 0.1, 1e-300, [0.5]], [0, 1, np.nan, "x", [0.2, 0.7]]),

@@ -25,12 +25,17 @@ from skcal.inference import (
     cox_recalibration,
     net_benefit_difference,
     observed_expected_ratio,
-    recalibration_gain,
     spiegelhalter_test,
 )
-from skcal.inference import _recalibration_gain as gain_module
-from skcal.metrics import brier_refinement, calibration_decomposition, log_loss_refinement
+from skcal.metrics import calibration_decomposition
 from skcal.recalibration import HistogramBinning, PlattScaling
+from skcal.refinement import _recalibration_gain as gain_module
+from skcal.refinement import (
+    brier_refinement,
+    log_loss_refinement,
+    recalibration_gain,
+    refinement_decomposition,
+)
 from tests.chance import most_of
 
 RANDOM = {"random_state": 0, "n_resamples": 99}
@@ -109,9 +114,7 @@ FUNCTIONS = {
 FITTED = {
     "brier": brier_refinement,
     "log loss": log_loss_refinement,
-    "decomposition": partial(
-        calibration_decomposition, estimator="cross-fitted", recalibrator="platt"
-    ),
+    "decomposition": partial(refinement_decomposition, recalibrator="platt"),
 }
 ALL = FUNCTIONS | FITTED
 every_function = pytest.mark.parametrize("find", ALL.values(), ids=ALL)
@@ -469,8 +472,8 @@ def test_no_map_has_seen_other_rows_of_a_cluster(rng):
     options = {"recalibrator": HistogramBinning(n_bins=100)}
     assert brier_refinement(y, v, **options) < expected - 0.05
     assert brier_refinement(y, v, clusters=clusters, **options) > expected
-    plain = calibration_decomposition(y, v, estimator="cross-fitted", **options)
-    found = calibration_decomposition(y, v, estimator="cross-fitted", clusters=clusters, **options)
+    plain = refinement_decomposition(y, v, **options)
+    found = refinement_decomposition(y, v, clusters=clusters, **options)
     assert found.calibration < 0 < 0.04 < plain.calibration
     with pytest.raises(ValueError, match="clusters must be None unless estimator='cross-fitted'"):
         calibration_decomposition(y, v, clusters=clusters)

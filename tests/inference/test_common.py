@@ -16,11 +16,11 @@ from skcal.inference import (
     confidence_interval,
     confidence_interval_from_summary,
     kernel_calibration_test,
-    recalibration_gain,
     required_samples,
     t_cal_test,
 )
 from skcal.metrics import MEASURES
+from skcal.refinement import recalibration_gain
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from skcal.survival import at_horizon
 from tests.answers import list_numbers

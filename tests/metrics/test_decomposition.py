@@ -8,13 +8,12 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from skcal.metrics import (
     BregmanDivergence,
-    brier_refinement,
     calibration_decomposition,
     corp_decomposition,
-    log_loss_refinement,
     smooth_ece,
 )
 from skcal.recalibration import BaseRecalibrator, PlattScaling
+from skcal.refinement import brier_refinement, log_loss_refinement, refinement_decomposition
 from tests.metrics.scores import diverge, score_vectors
 
 
@@ -303,27 +302,26 @@ def test_cross_fitted_terms(loss, n_classes, rng):
     rows, w = (y, proba), rng.integers(0, 4, 200)
     refinement = {"brier": brier_refinement, "log": log_loss_refinement}[loss]
     for options in ({"recalibrator": "temperature"}, {"recalibrator": PlattScaling(), "cv": 3}):
-        given = {"estimator": "cross-fitted", "sample_weight": w, **options}
-        result = calibration_decomposition(*rows, loss=loss, **given)
+        given = {"sample_weight": w, **options}
+        result = refinement_decomposition(*rows, loss=loss, **given)
         assert result.sharpness_gap == pytest.approx(refinement(*rows, sample_weight=w, **options))
         total = calibration_decomposition(*rows, loss=loss, sample_weight=w).total
         assert_near([result.total, result.calibration + result.sharpness_gap], total)
     if (loss, n_classes) == ("brier", 3):
-        own = calibration_decomposition(*rows, loss=SQUARE, **given)
+        own = refinement_decomposition(*rows, loss=SQUARE, **given)
         assert_near(own, result)
 
 
 def test_cross_fitted_infinities_and_labels():
     y, v = np.tile([0, 1, 1], 20), np.tile([0.2, 0.6, 0.9], 20)
     v[1] = 0.0
-    options = {"loss": "log", "estimator": "cross-fitted"}
-    total, calibration, gap = calibration_decomposition(y, v, **options)
+    total, calibration, gap = refinement_decomposition(y, v, loss="log")
     assert (total, calibration) == (np.inf, np.inf)
     assert np.isfinite(gap)
-    parts = calibration_decomposition(y, v, recalibrator=Untouched(), **options)
+    parts = refinement_decomposition(y, v, recalibrator=Untouched(), loss="log")
     assert parts == (np.inf, 0, np.inf)
     with pytest.raises(ValueError, match="y_true must hold labels; soft labels have no outcome"):
-        calibration_decomposition(v, v, estimator="cross-fitted", pos_label=1)
+        refinement_decomposition(v, v, pos_label=1)
 
 
 class Untouched(BaseRecalibrator):
@@ -365,7 +363,7 @@ def test_cross_fitted_calibration_is_not_biased_upwards(n, rate, largest_error):
     for _ in range(30):
         v = rng.random(n)
         y = (rng.random(n) < rate(v)).astype(int)
-        found.append(calibration_decomposition(y, v, estimator="cross-fitted").calibration)
+        found.append(refinement_decomposition(y, v).calibration)
     found = np.array(found)
     assert found.mean() <= truth + 2 * found.std(ddof=1) / np.sqrt(30)
     squares = (found - truth) ** 2
@@ -380,9 +378,7 @@ def test_cross_fitted_calibration_is_not_biased_upwards(n, rate, largest_error):
         ("kernel", {"strategy": "quantile"}),
         ("isotonic", {"bandwidth": None}),
         ("binned", {"kernel": "epanechnikov"}),
-        ("binned", {"recalibrator": "platt"}),
-        ("cross-fitted", {"n_bins": "cube_root"}),
-        ("isotonic", {"cv": 3}),
+        ("isotonic", {"n_bins": "cube_root"}),
     ],
 )
 def test_options_of_other_estimators_are_refused(estimator, options):

@@ -13,13 +13,13 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import brier_score_loss, log_loss
 
-from skcal.metrics import brier_refinement, calibration_decomposition, log_loss_refinement
 from skcal.model_selection import refinement_metric, stop_by_refinement
 from skcal.recalibration import (
     IsotonicRecalibration,
     PlattScaling,
     TemperatureScaling,
 )
+from skcal.refinement import brier_refinement, log_loss_refinement, refinement_decomposition
 
 rng = np.random.default_rng(0)
 V = rng.uniform(0.02, 0.98, 2000)
@@ -103,8 +103,7 @@ def test_a_row_of_hardly_any_weight_may_be_refuted():
     y, v, weights = np.arange(40) % 2, np.linspace(0.1, 0.9, 40), np.ones(40)
     v[-1], weights[[0, -1]] = 0, (1e200, 1e-200)
     assert stop_by_refinement([v], y, sample_weight=weights).losses[0] == np.inf
-    options = {"loss": "log", "estimator": "cross-fitted"}
-    cross = calibration_decomposition(y, v, sample_weight=weights, **options)
+    cross = refinement_decomposition(y, v, sample_weight=weights, loss="log")
     assert cross.total == np.inf
 
 

@@ -19,13 +19,9 @@ from sklearn.metrics import brier_score_loss, log_loss
 import skcal
 from skcal._tools._words import show_percentages
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
-from skcal.inference import (
-    calibration_test,
-    compare_calibration,
-    confidence_interval,
-    recalibration_gain,
-)
-from skcal.metrics import MEASURES, calibration_decomposition, corp_decomposition, smooth_ece
+from skcal.inference import calibration_test, compare_calibration, confidence_interval
+from skcal.metrics import MEASURES, corp_decomposition, smooth_ece
+from skcal.refinement import recalibration_gain, refinement_decomposition
 from skcal.report import ModelReport, _recalibration, calibration_report
 from skcal.report._sections import list_sections, show_number
 
@@ -93,7 +89,7 @@ def test_numbers_are_those_of_the_package(rows, report):
     brier = model.scores["brier_score"]
     assert brier.score == pytest.approx(brier_score_loss(y_true, y_proba))
     assert model.scores["log_loss"].score == pytest.approx(log_loss(y_true, y_proba))
-    parts = calibration_decomposition(y_true, y_proba, estimator="cross-fitted")
+    parts = refinement_decomposition(y_true, y_proba)
     assert brier.miscalibration == pytest.approx(parts.calibration, rel=1e-9)
     assert brier.refinement == model.recalibration.brier_score_after
     assert brier.base_rate == pytest.approx(corp_decomposition(y_true, y_proba).uncertainty)
@@ -107,7 +103,7 @@ def test_numbers_are_those_of_the_package(rows, report):
 def test_two_folds_do_for_many_rows(rows, monkeypatch):
     monkeypatch.setattr(_recalibration, "_MANY_ROWS", 400)
     score = calibration_report(*rows, **FEW).models[None].scores["brier_score"]
-    parts = calibration_decomposition(*rows, estimator="cross-fitted", cv=2)
+    parts = refinement_decomposition(*rows, cv=2)
     assert score.miscalibration == pytest.approx(parts.calibration, rel=1e-9)
 
 

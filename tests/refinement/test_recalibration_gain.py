@@ -7,15 +7,15 @@ import pytest
 from scipy.special import expit, logit, rel_entr, softmax
 from scipy.stats import binom
 
-from skcal.inference import _recalibration_gain as module
-from skcal.inference import recalibration_gain
-from skcal.metrics import brier_refinement, calibration_decomposition, log_loss_refinement
+from skcal.metrics import calibration_decomposition
 from skcal.recalibration import (
     BaseRecalibrator,
     IsotonicRecalibration,
     PlattScaling,
     TemperatureScaling,
 )
+from skcal.refinement import _recalibration_gain as module
+from skcal.refinement import brier_refinement, log_loss_refinement, recalibration_gain
 
 # Conditional probabilities given uniform predictions.
 POPULATIONS = {

@@ -5,14 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skcal._estimates._bins import split_mass
+from skcal._input._reduction import REDUCTIONS
+from skcal._input._sample import CHUNK
 from skcal._input._validation import check_option, check_unit_range
 from skcal._numerics.errors._bregman import (
     bregman_divergence,
+    expect_divergence,
     log_divergence,
     relative_entropy,
     squared_difference,
 )
-from skcal._tools._arrays import NUMPY, read_numbers
+from skcal._tools._arrays import NUMPY, as_float64, list_slices, move_to, namespace, read_numbers
 
 # Divergence of one component from another, and whether it is summed over all classes.
 DIVERGENCES = {
@@ -130,3 +134,45 @@ def find_divergences(loss):
         )
     check_option("loss", loss, tuple(DIVERGENCES))
     return DIVERGENCES[loss]
+
+
+def average_rows(sample, function):
+    """Sum of function(predictions, outcomes, weights) over chunks, divided by the total weight."""
+    return sum(function(*chunk) for chunk in sample.present_chunks()) / sample.total_weight
+
+
+def average_over_classes(proba, target, weights, divergence):
+    """Mean over rows of the divergence of the vector of probabilities from the one-hot outcome."""
+    total, mass = 0.0, 0.0
+    xp = namespace(proba)
+    for rows in list_slices(proba, max(1, CHUNK // proba.shape[1])):
+        if weights is None:
+            weight = xp.ones_like(target[rows], dtype=xp.float64)
+        else:
+            weight = as_float64(weights[rows])
+        present = weight > 0
+        values = diverge_over_classes(proba[rows, ...][present], target[rows][present], divergence)
+        total += float(xp.sum(weight[present] * values))
+        mass += float(xp.sum(weight))
+    return total / mass
+
+
+def diverge_over_classes(proba, target, divergence):
+    """Divergences of a few rows of probabilities from their one-hot outcomes."""
+    classes = move_to(np.arange(proba.shape[1]), target)
+    outcomes = as_float64(target[:, None] == classes)
+    return namespace(proba).sum(divergence(outcomes, as_float64(proba)), axis=1)
+
+
+def measure_total(predictions, of_row, of_classes):
+    """Mean loss of checked `Predictions`, by the divergences of `find_divergences`."""
+    if predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2:
+        data = predictions.proba, predictions.target, predictions.weights
+        return float(average_over_classes(*data, of_classes))
+
+    def expect(predictions, outcomes, weights):
+        negative, positive = split_mass(outcomes, weights)
+        return expect_divergence(of_row, negative, positive, predictions)
+
+    (sample,) = REDUCTIONS["auto"](predictions)
+    return float(average_rows(sample, expect))

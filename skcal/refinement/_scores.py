@@ -71,7 +71,7 @@ def log_loss_refinement(
     --------
     brier_refinement : The same for the Brier score.
     calibration_decomposition : The sharpness gap, estimated with the rows that it is measured on.
-    skcal.inference.recalibration_gain : Log loss minus this, with lower bounds.
+    skcal.refinement.recalibration_gain : Log loss minus this, with lower bounds.
     skcal.model_selection.stop_by_refinement : Where to stop a training by it.
 
     Notes
@@ -100,7 +100,7 @@ def log_loss_refinement(
     >>> import numpy as np
     >>> from scipy.special import expit, logit
     >>> from sklearn.metrics import log_loss
-    >>> from skcal.metrics import log_loss_refinement
+    >>> from skcal.refinement import log_loss_refinement
     >>> rng = np.random.default_rng(0)
     >>> proba = rng.random(5000)
     >>> y = (rng.random(5000) < proba).astype(int)
@@ -175,7 +175,7 @@ def brier_refinement(
     --------
     >>> import numpy as np
     >>> from sklearn.metrics import brier_score_loss
-    >>> from skcal.metrics import brier_refinement
+    >>> from skcal.refinement import brier_refinement
     >>> rng = np.random.default_rng(0)
     >>> proba = rng.random(5000)
     >>> y = (rng.random(5000) < 0.3 + 0.4 * proba).astype(int)

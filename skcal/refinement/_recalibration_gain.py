@@ -154,7 +154,7 @@ def recalibration_gain(
     See Also
     --------
     calibration_test : Whether there is any calibration error.
-    skcal.metrics.log_loss_refinement : The loss after recalibration, with weights.
+    skcal.refinement.log_loss_refinement : The loss after recalibration, with weights.
     skcal.metrics.calibration_decomposition : The calibration error, by a curve through all rows.
 
     Notes
@@ -211,7 +211,7 @@ def recalibration_gain(
     0.015.
 
     There are no weights: the certified bound needs a bound of the weights of rows that are not
-    seen yet, which nobody knows. See :func:`~skcal.metrics.brier_refinement` for weighted losses.
+    seen yet, which nobody knows. See :func:`brier_refinement` for weighted losses.
 
     References
     ----------
@@ -228,7 +228,7 @@ def recalibration_gain(
     Outcomes are half as far from 1/2 as predicted. The calibration error is 1/48 = 0.0208.
 
     >>> from skcal.datasets import make_shrunk
-    >>> from skcal.inference import recalibration_gain
+    >>> from skcal.refinement import recalibration_gain
     >>> problem = make_shrunk(3000, slope=0.5, random_state=0)
     >>> result = recalibration_gain(problem.y_true, problem.y_proba, random_state=0)
     >>> round(result.gain, 3), round(result.approximate_low, 3)

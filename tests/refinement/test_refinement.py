@@ -7,8 +7,8 @@ from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
-from skcal.metrics import brier_refinement, log_loss_refinement
 from skcal.recalibration import IsotonicRecalibration, PlattScaling, TemperatureScaling
+from skcal.refinement import brier_refinement, log_loss_refinement
 
 REFINEMENTS = {
     "brier": (brier_refinement, brier_score_loss),
