@@ -29,9 +29,9 @@ from skcal.inference import (
     cox_recalibration,
     mean_recalibration,
     net_benefit_difference,
-    recalibration_gain,
 )
 from skcal.metrics import MEASURES
+from skcal.refinement import recalibration_gain
 from skcal.shift import estimate_performance
 from skcal.streaming import CalibrationSummary
 from skcal.survival import at_horizon, survival_calibration

@@ -7,8 +7,11 @@ metrics
 scorers, model_selection
     Every measure as a scorer for ``scoring=``, and models chosen by calibration.
 recalibration
-    Recalibrators, from class scores to calibrated probabilities and from predictions of regressors
-    to calibrated distributions, and estimators with one inside.
+    Recalibrators, from class scores to calibrated probabilities, and classifiers with one inside.
+refinement
+    What recalibration leaves of a proper score, and what it gains.
+regression
+    Predicted means, quantiles, ensembles and distributions: measures, tests and repairs.
 diagrams
     Displays in the manner of scikit-learn, such as the reliability diagram.
 inference
@@ -44,6 +47,8 @@ if TYPE_CHECKING:  # names that editors complete and type checkers follow
         model_selection,
         monitoring,
         recalibration,
+        refinement,
+        regression,
         report,
         scorers,
         shift,
@@ -62,6 +67,8 @@ __all__ = [
     "model_selection",
     "monitoring",
     "recalibration",
+    "refinement",
+    "regression",
     "report",
     "scorers",
     "shift",

@@ -32,18 +32,20 @@ from skcal._sources._bound_measure import bind_for_labels, bind_measure, name_fu
 from skcal.metrics import (
     MEASURES,
     area_under_risk_coverage_curve,
+    mean_multicalibration_error,
+    multicalibration_error,
+)
+from skcal.refinement import brier_refinement, log_loss_refinement
+from skcal.regression import (
     continuous_ranked_probability_score,
     distribution_kernel_calibration_error,
     expected_normalized_calibration_error,
     interval_score,
-    mean_multicalibration_error,
     miscalibration_area,
-    multicalibration_error,
     pinball_loss,
     pit_calibration_error,
     quantile_calibration_error,
 )
-from skcal.refinement import brier_refinement, log_loss_refinement
 
 __all__ = [
     "get_scorer",
@@ -273,7 +275,7 @@ def make_distribution_scorer(
     ----------
     measure : callable or str
         A function ``f(y_true, prediction, *, sample_weight=None, ...)`` that returns a float, such
-        as :func:`~skcal.metrics.continuous_ranked_probability_score` or another one of
+        as :func:`~skcal.regression.continuous_ranked_probability_score` or another one of
         :mod:`skcal.metrics`, or its name.
     response : str, default="std"
         What the estimator is asked for: "std" for the pair that ``predict(X, return_std=True)``
@@ -308,7 +310,7 @@ def make_distribution_scorer(
     Notes
     -----
     What the method returns is the second argument of the measure. A measure with an argument
-    `y_std`, :func:`~skcal.metrics.expected_normalized_calibration_error`, gets both parts of the
+    `y_std`, :func:`~skcal.regression.expected_normalized_calibration_error`, gets both parts of the
     pair. The groups of :func:`~skcal.metrics.mean_multicalibration_error`, for which `response` is
     "predict", are made of the columns of X, which must be a data frame then, unless they are
     metadata, ``scorer.set_score_request(groups=True)``.

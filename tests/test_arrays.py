@@ -8,12 +8,13 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from skcal._tools._arrays import find_distinct
-from skcal.metrics import expected_normalized_calibration_error, smooth_ece
+from skcal.metrics import smooth_ece
 from skcal.recalibration import (
     IsotonicRecalibration,
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
+from skcal.regression import expected_normalized_calibration_error
 from skcal.streaming import CalibrationSummary, summarize_batches
 
 P = np.tile([0.25, 0.5, 0.875, 0.375], 10)

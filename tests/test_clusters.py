@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from skcal import diagrams, inference, metrics, model_selection, report, survival
+from skcal import diagrams, inference, model_selection, refinement, report, survival
 from tests.public_objects import list_functions_and_classes, list_methods
 
 FEW = {"random_state": 0, "n_resamples": 19}
@@ -84,8 +84,8 @@ CALLS = {
     inference.compare_calibration: lambda rows, **given: inference.compare_calibration(
         rows.y, rows.v, rows.v**2, **FEW, **given
     ),
-    inference.recalibration_gain: of_labels(
-        inference.recalibration_gain, recalibrator="platt", random_state=0
+    refinement.recalibration_gain: of_labels(
+        refinement.recalibration_gain, recalibrator="platt", random_state=0
     ),
     inference.audit_groups: lambda rows, **given: inference.audit_groups(
         rows.y, rows.v, rows.group, **GROUPS, **FEW, **given
@@ -96,10 +96,10 @@ CALLS = {
     inference.mean_calibration_test: of_amounts(inference.mean_calibration_test, **FEW),
     inference.mean_recalibration: of_amounts(inference.mean_recalibration),
     inference.actual_expected_ratio: of_amounts(inference.actual_expected_ratio),
-    metrics.brier_refinement: of_labels(metrics.brier_refinement),
-    metrics.log_loss_refinement: of_labels(metrics.log_loss_refinement),
-    metrics.calibration_decomposition: of_labels(
-        metrics.calibration_decomposition, estimator="cross-fitted", recalibrator="platt"
+    refinement.brier_refinement: of_labels(refinement.brier_refinement),
+    refinement.log_loss_refinement: of_labels(refinement.log_loss_refinement),
+    refinement.refinement_decomposition: of_labels(
+        refinement.refinement_decomposition, recalibrator="platt"
     ),
     survival.survival_calibration: of_times(survival.survival_calibration, **FEW),
     survival.aj_calibration: lambda rows, **given: survival.aj_calibration(

@@ -15,10 +15,10 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.model_selection import cross_validate
 
-from skcal import inference, monitoring, recalibration, shift, streaming, survival
-from skcal.metrics import Mixture, distribution_kernel_calibration_error
+from skcal import inference, monitoring, recalibration, regression, shift, streaming, survival
 from skcal.model_selection import AbstainingClassifierCV, stop_by_refinement
 from skcal.recalibration import CrossFitProba, RecalibratedClassifierCV, TemperatureScaling
+from skcal.regression import Mixture, distribution_kernel_calibration_error
 from skcal.scorers import get_scorer
 from tests.answers import list_numbers
 from tests.measures import ON_DEVICE
@@ -167,10 +167,10 @@ PREDICTIONS = {
     for R in REGRESSION_CLASSES
 }
 OWNERS |= {R.__name__: partial(R().fit, **PREDICTIONS[R.__name__]) for R in REGRESSION_CLASSES}
-OWNERS["RecalibratedRegressorCV"] = lambda: recalibration.RecalibratedRegressorCV(
+OWNERS["RecalibratedRegressorCV"] = lambda: regression.RecalibratedRegressorCV(
     FirstColumn(), cv=2
 ).fit(TRIPLE, LABELS)
-OWNERS["MulticalibratedRegressorCV"] = lambda: recalibration.MulticalibratedRegressorCV(
+OWNERS["MulticalibratedRegressorCV"] = lambda: regression.MulticalibratedRegressorCV(
     FirstColumn(), cv=2
 ).fit(TRIPLE, LABELS)
 OUTCOMES = np.column_stack([LABELS > 0, rng.integers(1, 9, N_ROWS)]) / 1.0

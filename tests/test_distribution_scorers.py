@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skcal import metrics
+from skcal import regression
 from skcal.scorers import make_distribution_scorer
 
 rng = np.random.default_rng(0)
@@ -21,7 +21,7 @@ X = rng.normal(size=(90, 3))
 Y = X[:, 0] + rng.normal(size=90)
 WEIGHT = rng.uniform(0.1, 3, 90)
 LEVELS = [0.1, 0.5, 0.9]
-CRPS = metrics.continuous_ranked_probability_score
+CRPS = regression.continuous_ranked_probability_score
 
 
 class Spread(RegressorMixin, BaseEstimator):
@@ -55,12 +55,12 @@ LAW = MODEL.pred_dist(X)
         (make_distribution_scorer(CRPS), -CRPS(Y, LAW)),
         (make_distribution_scorer(CRPS, greater_is_better=True), CRPS(Y, LAW)),
         (make_distribution_scorer("pit_calibration_error", response="pred_dist", norm=2),
-         -metrics.pit_calibration_error(Y, LAW, norm=2)),
+         -regression.pit_calibration_error(Y, LAW, norm=2)),
         (make_distribution_scorer("pinball_loss", response="predict_quantiles",
                                   response_params={"levels": LEVELS}, quantiles=LEVELS),
-         -metrics.pinball_loss(Y, LAW.ppf(np.reshape(LEVELS, (3, 1))).T, quantiles=LEVELS)),
+         -regression.pinball_loss(Y, LAW.ppf(np.reshape(LEVELS, (3, 1))).T, quantiles=LEVELS)),
         (make_distribution_scorer("expected_normalized_calibration_error", n_bins=1),
-         -metrics.expected_normalized_calibration_error(Y, X[:, 0], y_std=[0.5] * 90, n_bins=1)),
+         -regression.expected_normalized_calibration_error(Y, X[:, 0], y_std=[0.5] * 90, n_bins=1)),
         (make_distribution_scorer(lambda y, v, **more: np.mean(v) * more["k"], response="predict",
                                   k=3), -3 * X[:, 0].mean()),
     ],

@@ -15,8 +15,11 @@ LEVELS = (
     {"recalibration", "metrics", "datasets"},
     {"_refinement", "_sources"},
     {"refinement", "streaming", "monitoring"},
-    {"scorers", "inference"},
-    {"shift", "survival", "diagrams", "model_selection"},
+    {"inference"},
+    {"regression"},
+    {"shift", "survival"},
+    {"model_selection"},
+    {"diagrams", "scorers"},
     {"report", "export", "_command"},
     {"__main__"},
 )
@@ -25,7 +28,7 @@ LEVEL = {room: height for height, rooms in enumerate(LEVELS) for room in rooms}
 # The modules that look at the values of user input, and what they look with. Checks of lengths
 # and of fitted attributes see no values and are free.
 ENTRANCES = {"skcal._input._reduction", "skcal._input._validation", "skcal._fitting._folds"}
-ENTRANCES |= {"skcal.recalibration._base", "skcal.recalibration._base_regression"}
+ENTRANCES |= {"skcal.recalibration._base", "skcal.regression._base_regression"}
 ENTRANCES |= {"skcal._input._risk_curves"}
 VALIDATION = ("sklearn.utils.validation", "sklearn.utils.multiclass", "sklearn.utils.check_array")
 VALIDATION += ("sklearn.utils.check_X_y", "sklearn.utils.column_or_1d", "sklearn.utils.indexable")
@@ -129,7 +132,7 @@ FORBIDDEN = [
     ("metrics._smooth", "from ..datasets import make_shrunk"),
     ("recalibration._beta", "from ..metrics import smooth_ece"),
     ("metrics._smooth", "from ..recalibration import PlattScaling"),
-    ("scorers", "from skcal.model_selection import calibrated_within_one_se"),
+    ("scorers", "from skcal.report import calibration_report"),
     ("_numerics.cells._grid", "from ..._input._sample import Sample"),
     ("_numerics.cells._grid", "from sklearn.isotonic import IsotonicRegression"),
     ("attic", "from skcal._input._sample import Sample"),

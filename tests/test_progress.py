@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from skcal._tools._progress import count_steps
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay
 from skcal.inference import t_cal_test
-from skcal.metrics import adversarial_group_calibration
 from skcal.monitoring import monitor_batches
 from skcal.recalibration import (
     CrossFitProba,
@@ -23,6 +22,7 @@ from skcal.recalibration import (
     TemperatureScaling,
 )
 from skcal.refinement import recalibration_gain
+from skcal.regression import adversarial_group_calibration
 from skcal.report import CalibrationReport
 from skcal.shift import domain_weights, estimate_performance
 from skcal.streaming import summarize_batches

@@ -18,10 +18,11 @@ from skcal.inference import (
     TestResult,
     audit_groups,
 )
-from skcal.metrics import Bounds, Mixture, MultivariateNormal, SmoothECECurve
+from skcal.metrics import Bounds, SmoothECECurve
 from skcal.model_selection import PooledScore
 from skcal.recalibration._fitted import FITTED
 from skcal.refinement import RecalibrationGain
+from skcal.regression import Mixture, MultivariateNormal
 from tests.public_objects import is_record, list_functions_and_classes
 
 RECORDS = {path: obj for path, obj in list_functions_and_classes().items() if is_record(obj)}

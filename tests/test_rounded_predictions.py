@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcal import inference, metrics
+from skcal import inference, metrics, refinement
 from skcal.recalibration import IsotonicRecalibration, PlattScaling, SplineRecalibration
 from skcal.report import calibration_report
 from skcal.shift import estimate_performance
@@ -27,7 +27,7 @@ CALLS = {
     "cumulative_calibration_test": lambda y, v: inference.cumulative_calibration_test(y, v),
     "hosmer_lemeshow_test": lambda y, v: inference.hosmer_lemeshow_test(y, v),
     "isotonic_band": lambda y, v: tuple(inference.isotonic_band(y, v)),
-    "recalibration_gain": lambda y, v: inference.recalibration_gain(
+    "recalibration_gain": lambda y, v: refinement.recalibration_gain(
         y, v, recalibrator="platt", **SEEDED
     ),
     "elementary_score_curve": lambda y, v: metrics.elementary_score_curve(y, v),

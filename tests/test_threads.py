@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from skcal import inference, metrics
+from skcal import inference, metrics, regression
 from skcal._input._sample import Sample
 from skcal._tools._parallel import run_parallel
 from skcal.metrics import MEASURES
@@ -36,10 +36,9 @@ from skcal.recalibration import (
     AutoRecalibration,
     CrossFitProba,
     MulticalibratedClassifierCV,
-    MulticalibratedRegressorCV,
     RecalibratedClassifierCV,
-    RecalibratedRegressorCV,
 )
+from skcal.regression import MulticalibratedRegressorCV, RecalibratedRegressorCV
 from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary, GroupedSummary
 from skcal.survival import RecalibratedSurvivalCV
@@ -318,7 +317,7 @@ def list_jobs():
         "compare_summaries": [partial(inference.compare_summaries, summary, other, **many)],
         "distribution_calibration_test": [
             partial(
-                inference.distribution_calibration_test, X[:, 0], (X[:, 1], X[:, 1] ** 2), **many
+                regression.distribution_calibration_test, X[:, 0], (X[:, 1], X[:, 1] ** 2), **many
             )
         ],
         "mean_calibration_test": [

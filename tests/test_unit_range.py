@@ -9,14 +9,10 @@ from scipy.stats import norm
 
 from skcal._input._reduction import check_class_vectors, check_predictions
 from skcal.inference import isotonic_band
-from skcal.metrics import (
-    BregmanDivergence,
-    Mixture,
-    elementary_score_curve,
-    probability_integral_transform,
-)
+from skcal.metrics import BregmanDivergence, elementary_score_curve
 from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import PlattScaling
+from skcal.regression import Mixture, probability_integral_transform
 from skcal.streaming import CalibrationSummary
 from skcal.survival import aj_calibration, d_calibration
 

@@ -23,7 +23,7 @@ from skcal.inference import (
     mean_calibration_test,
     mean_recalibration,
 )
-from skcal.recalibration import AutoMeans
+from skcal.regression import AutoMeans
 
 
 def draw_policies(rng, n_policies, trend=1.0):

@@ -19,7 +19,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.preprocessing import scale
 
-from skcal.metrics import distribution_kernel_calibration_error
+from skcal.regression import distribution_kernel_calibration_error
 
 X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(scale(X), y, test_size=0.5, random_state=0)

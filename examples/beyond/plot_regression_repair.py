@@ -19,12 +19,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import scale
 
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay
-from skcal.metrics import Ensemble, corp_distribution_decomposition, interval_score
-from skcal.recalibration import (
+from skcal.regression import (
     ConformalInterval,
+    Ensemble,
     IsotonicDistributionalRegression,
     RecalibratedRegressorCV,
     StandardDeviationScaling,
+    corp_distribution_decomposition,
+    interval_score,
 )
 
 X, y = load_diabetes(return_X_y=True)

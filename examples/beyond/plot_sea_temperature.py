@@ -19,9 +19,8 @@ from scipy.stats import beta
 from sklearn.linear_model import QuantileRegressor
 
 from skcal.diagrams import QuantileReliabilityDisplay
-from skcal.metrics import pinball_loss, quantile_calibration_error
 from skcal.monitoring import CalibrationMonitor
-from skcal.recalibration import ConformalQuantiles
+from skcal.regression import ConformalQuantiles, pinball_loss, quantile_calibration_error
 
 # %%
 # The features are the month, and the temperatures of one, two and twelve months before.

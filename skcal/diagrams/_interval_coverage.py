@@ -90,9 +90,9 @@ class IntervalCoverageDisplay(ShownInNotebooks):
 
     See Also
     --------
-    skcal.metrics.interval_coverage : Coverage of all rows together, at several levels.
+    skcal.regression.interval_coverage : Coverage of all rows together, at several levels.
     skcal.inference.audit_groups : Many groups, also overlapping ones, of what is covered or not.
-    skcal.recalibration.ConformalInterval : Intervals whose coverage is guaranteed on average.
+    skcal.regression.ConformalInterval : Intervals whose coverage is guaranteed on average.
 
     Notes
     -----
@@ -104,7 +104,7 @@ class IntervalCoverageDisplay(ShownInNotebooks):
     another; the tails outside are small enough that with at least the probability
     `confidence_level` all points lie on their bars, at every sample size. With weights the bars
     are taken from draws. The intervals of discrete distributions may cover more than their level,
-    those of :class:`~skcal.recalibration.ConformalInterval` do so on average over the rows that
+    those of :class:`~skcal.regression.ConformalInterval` do so on average over the rows that
     they were fitted on: with few of them all points may be higher, or lower.
 
     References
@@ -197,7 +197,7 @@ class IntervalCoverageDisplay(ShownInNotebooks):
         --------
         >>> from sklearn.datasets import load_diabetes
         >>> from skcal.diagrams import IntervalCoverageDisplay
-        >>> from skcal.recalibration import RecalibratedRegressorCV
+        >>> from skcal.regression import RecalibratedRegressorCV
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
         >>> model = RecalibratedRegressorCV().fit(X[::2], y[::2])
         >>> display = IntervalCoverageDisplay.from_estimator(

@@ -116,7 +116,7 @@ class MeanReliabilityDisplay(ShownInNotebooks):
     --------
     QuantileReliabilityDisplay : The same for predicted quantiles.
     SurvivalReliabilityDisplay : The same for risks of censored rows, at several horizons.
-    skcal.metrics.corp_regression_decomposition : How much recalibration would improve the score.
+    skcal.regression.corp_regression_decomposition : How much recalibration would improve the score.
 
     Notes
     -----
@@ -137,7 +137,7 @@ class MeanReliabilityDisplay(ShownInNotebooks):
     diagonal somewhere in 4 to 8 % of 400 samples of 1000 calibrated rows, and in 6 to 13 % of those
     of 100 rows, most often for log-normal amounts, with and without 70 % zeros.
 
-    Kind "isotonic" draws the isotonic regression of :func:`skcal.metrics.corp_regression_curve`,
+    Kind "isotonic" draws the isotonic regression of :func:`skcal.regression.corp_regression_curve`,
     which has nothing to tune, over the band of the smooth curve.
 
     References

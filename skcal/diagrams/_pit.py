@@ -95,9 +95,9 @@ class PITDisplay(ShownInNotebooks):
 
     See Also
     --------
-    skcal.metrics.probability_integral_transform : The values.
-    skcal.metrics.pit_calibration_error : Their distance from uniform.
-    skcal.inference.distribution_calibration_test : Whether it is more than chance.
+    skcal.regression.probability_integral_transform : The values.
+    skcal.regression.pit_calibration_error : Their distance from uniform.
+    skcal.regression.distribution_calibration_test : Whether it is more than chance.
 
     Notes
     -----
@@ -109,8 +109,8 @@ class PITDisplay(ShownInNotebooks):
     distributions without weights it is computed: by Kolmogorov's law of the distance of the curve
     [1]_, and by the law of the counts of all bins, which are independent Poisson variables given
     their sum. Otherwise it is taken from draws of the predictions, see
-    :func:`~skcal.inference.distribution_calibration_test`. Rows whose PIT is an interval are spread
-    over it, as in :func:`~skcal.metrics.pit_calibration_error`.
+    :func:`~skcal.regression.distribution_calibration_test`. Rows whose PIT is an interval are
+    spread over it, as in :func:`~skcal.regression.pit_calibration_error`.
 
     References
     ----------
@@ -230,7 +230,7 @@ class PITDisplay(ShownInNotebooks):
         y_true : array-like of shape (n_samples,)
             True targets, real numbers.
         distribution : object
-            The predictions, as in :func:`skcal.metrics.probability_integral_transform`.
+            The predictions, as in :func:`skcal.regression.probability_integral_transform`.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
         n_bins : int or "cube_root", default=10
@@ -260,7 +260,7 @@ class PITDisplay(ShownInNotebooks):
         Examples
         --------
         >>> from skcal.diagrams import PITDisplay
-        >>> from skcal.metrics import Ensemble
+        >>> from skcal.regression import Ensemble
         >>> members = Ensemble([[0.0, 1.0, 2.0], [1.0, 3.0, 5.0]])
         >>> display = PITDisplay.from_predictions([0.5, 2.0], members, n_bins=2, random_state=0)
         >>> display.density

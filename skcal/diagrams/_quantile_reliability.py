@@ -18,12 +18,8 @@ from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
 from skcal.diagrams._value_axes import draw_value_diagonal, finish_values
-from skcal.metrics import (
-    CORPDecomposition,
-    FunctionalCurve,
-    corp_regression_curve,
-    corp_regression_decomposition,
-)
+from skcal.metrics import CORPDecomposition
+from skcal.regression import FunctionalCurve, corp_regression_curve, corp_regression_decomposition
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -48,7 +44,7 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
     Parameters
     ----------
     curves : list of FunctionalCurve
-        Curves, see :func:`skcal.metrics.corp_regression_curve`.
+        Curves, see :func:`skcal.regression.corp_regression_curve`.
     quantiles : list of float
         Level of each curve.
     decompositions : list of CORPDecomposition, default=None
@@ -71,8 +67,8 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
 
     See Also
     --------
-    skcal.metrics.corp_regression_decomposition : The numbers of the legend.
-    skcal.metrics.quantile_calibration_error : Calibration of all rows together.
+    skcal.regression.corp_regression_decomposition : The numbers of the legend.
+    skcal.regression.quantile_calibration_error : Calibration of all rows together.
     PITDisplay : Calibration at all levels, of all rows together.
 
     Notes

@@ -18,7 +18,6 @@ from skcal.inference._confidence_interval import (
 from skcal.inference._consistency_band import ConsistencyBand, consistency_band
 from skcal.inference._cox import CoxRecalibration, cox_recalibration
 from skcal.inference._cumulative import cumulative_calibration_test
-from skcal.inference._distribution import distribution_calibration_test
 from skcal.inference._group_audit import audit_groups, audit_groups_from_summary
 from skcal.inference._group_record import GroupAudit
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
@@ -77,7 +76,6 @@ __all__ = [
     "consistency_band",
     "cox_recalibration",
     "cumulative_calibration_test",
-    "distribution_calibration_test",
     "hosmer_lemeshow_test",
     "isotonic_band",
     "kernel_calibration_test",

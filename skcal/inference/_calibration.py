@@ -16,10 +16,10 @@ from skcal._numerics.inference._monte_carlo import find_pvalue, find_smallest_pv
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._cell_source import CellSource, bind_for_cells
 from skcal._sources._clusters import split_clusters
+from skcal._sources._draws import Draws
 from skcal._sources._row_source import RowSource, check_groups
 from skcal._tools._least_pvalue import carry_least
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
-from skcal.inference._draws import Draws
 from skcal.inference._summaries import check_summary
 from skcal.inference._test_result import TestResult
 

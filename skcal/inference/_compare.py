@@ -11,8 +11,8 @@ from skcal._estimates._counts import count_rows
 from skcal._input._validation import check_option
 from skcal._numerics.inference._hypergeometric import DealtOutcomes, group_cells
 from skcal._numerics.inference._monte_carlo import find_pvalue
+from skcal._sources._draws import Draws
 from skcal._tools._typing import RandomState
-from skcal.inference._draws import Draws
 from skcal.inference._summaries import check_summary
 from skcal.inference._test_result import TestResult
 

@@ -27,13 +27,13 @@ from skcal._numerics.inference._sigmoid_gains import (
 )
 from skcal._numerics.inference._verdict import subtract_in_squares
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
+from skcal._sources._draws import Draws
 from skcal._sources._resamples import Units
 from skcal._sources._row_source import RowSource
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
 from skcal._tools._words import show_interval, show_label, show_pvalue
 from skcal.inference._confidence_interval import METHODS, check_form, find_interval
-from skcal.inference._draws import Draws
 from skcal.inference._interval_result import Interval
 
 # Parts of the rows that are left out in turn, to see how values vary together.

@@ -17,10 +17,10 @@ from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._cell_source import CellSource, bind_for_cells
 from skcal._sources._clusters import split_clusters
 from skcal._sources._cross_fit import N_PAIRS, cross_fit_source, widen_for_rows
+from skcal._sources._draws import Draws
 from skcal._sources._resamples import Units
 from skcal._sources._row_source import RowSource
 from skcal._tools._typing import ArrayLike, RandomState, Reduction
-from skcal.inference._draws import Draws
 from skcal.inference._interval_result import Interval
 from skcal.inference._summaries import check_summary
 

@@ -11,7 +11,7 @@ from skcal._estimates._counts import count_rows
 from skcal._input._groups import group_keys
 from skcal._input._independent_rows import reduce_to_clustered_groups
 from skcal._numerics.cells._cell_moments import average_cells
-from skcal.inference._draws import Draws
+from skcal._sources._draws import Draws
 from skcal.inference._group_atoms import (
     CountedCells,
     describe_cells,

@@ -9,7 +9,7 @@ import numpy as np
 
 from skcal._input._predicted._means import read_grouped_means, refuse_small_weights
 from skcal._numerics.inference._mean_groups import MeanGroups
-from skcal.inference._draws import Draws
+from skcal._sources._draws import Draws
 from skcal.inference._group_comparison import compare_groups, lower_pvalues, raise_pvalues
 from skcal.inference._group_record import GroupAudit, check_draws, check_test, make_audit
 

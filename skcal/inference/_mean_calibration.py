@@ -14,9 +14,9 @@ from skcal._numerics.inference._signed_residuals import (
     compare_sides,
     unite_neighbours,
 )
+from skcal._sources._draws import Draws
 from skcal._tools._least_pvalue import mark_least
 from skcal._tools._typing import ArrayLike, RandomState
-from skcal.inference._draws import Draws
 from skcal.inference._test_result import TestResult
 
 # Which of rise and fall an alternative is about.
@@ -89,7 +89,7 @@ def mean_calibration_test(
     actual_expected_ratio : Whether predictions are right as a whole.
     cumulative_calibration_test : The same for probabilities.
     skcal.survival.survival_calibration : The same for risks of censored rows, at several horizons.
-    skcal.metrics.corp_regression_decomposition : How large the error is.
+    skcal.regression.corp_regression_decomposition : How large the error is.
 
     Notes
     -----

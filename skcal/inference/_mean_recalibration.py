@@ -120,7 +120,7 @@ def mean_recalibration(
     actual_expected_ratio : The ratio of the sums, with an interval for skewed targets.
     mean_calibration_test : Finds errors of any form.
     skcal.survival.survival_calibration : The same for risks of censored rows, at several horizons.
-    skcal.metrics.corp_regression_decomposition : The miscalibration without a form.
+    skcal.regression.corp_regression_decomposition : The miscalibration without a form.
 
     Notes
     -----

@@ -32,12 +32,12 @@ from skcal._numerics.inference._planning import (
 )
 from skcal._numerics.inference._score_interval import find_score_interval
 from skcal._sources._bound_measure import bind_for_rows
+from skcal._sources._draws import BLOCK, Draws
 from skcal._sources._row_source import RowSource
 from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._calibration import OMNIBUS, find_measure
-from skcal.inference._draws import BLOCK, Draws
 from skcal.inference._interval_result import Interval
 
 # The statistic that is no measure either: the test of `cox_recalibration`.

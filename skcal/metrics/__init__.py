@@ -4,8 +4,6 @@
 """
 
 from skcal._estimates._divergences import BregmanDivergence
-from skcal._input._predicted._distributions import Mixture, MultivariateNormal
-from skcal._input._predicted._points import Ensemble, Quantiles
 from skcal.metrics import (
     _binned,
     _calibration_index,
@@ -18,10 +16,6 @@ from skcal.metrics import (
     _smooth,
     _smooth_calibration,
     _squared_kernel,
-)
-from skcal.metrics._adversarial_groups import (
-    AdversarialGroupCurve,
-    adversarial_group_calibration,
 )
 from skcal.metrics._binned import (
     adaptive_calibration_error,
@@ -52,11 +46,6 @@ from skcal.metrics._decomposition import (
 )
 from skcal.metrics._distance import lower_calibration_distance
 from skcal.metrics._distance_bounds import Bounds, calibration_distance_bounds
-from skcal.metrics._distribution import (
-    distribution_kernel_calibration_error,
-    distribution_mean_embedding_error,
-)
-from skcal.metrics._distribution_decomposition import corp_distribution_decomposition
 from skcal.metrics._interval import (
     interval_calibration_error,
     random_interval_calibration_error,
@@ -67,26 +56,6 @@ from skcal.metrics._mean_multicalibration import mean_multicalibration_error
 from skcal.metrics._measure import Measure
 from skcal.metrics._multicalibration import multicalibration_error
 from skcal.metrics._ordered import cumulative_predictions, ranked_probability_score
-from skcal.metrics._pit import (
-    miscalibration_area,
-    pit_calibration_error,
-    probability_integral_transform,
-)
-from skcal.metrics._predictive_scores import (
-    continuous_ranked_probability_score,
-    interval_score,
-    pinball_loss,
-)
-from skcal.metrics._regression import (
-    expected_normalized_calibration_error,
-    interval_coverage,
-    quantile_calibration_error,
-)
-from skcal.metrics._regression_decomposition import (
-    FunctionalCurve,
-    corp_regression_curve,
-    corp_regression_decomposition,
-)
 from skcal.metrics._risk_coverage import (
     RiskCoverageCurve,
     area_under_risk_coverage_curve,
@@ -134,7 +103,6 @@ MEASURES = {
 
 __all__ = [
     "MEASURES",
-    "AdversarialGroupCurve",
     "Bounds",
     "BregmanDivergence",
     "CORPDecomposition",
@@ -142,19 +110,13 @@ __all__ = [
     "DecisionCalibrationWitness",
     "Decomposition",
     "ElementaryScoreCurve",
-    "Ensemble",
-    "FunctionalCurve",
     "Measure",
-    "Mixture",
-    "MultivariateNormal",
     "NetBenefitCurve",
-    "Quantiles",
     "ReducedPredictions",
     "RiskCoverageCurve",
     "SmoothCalibrationWitness",
     "SmoothECECurve",
     "adaptive_calibration_error",
-    "adversarial_group_calibration",
     "area_under_risk_coverage_curve",
     "averaged_two_bin_calibration_error",
     "calibration_decomposition",
@@ -162,35 +124,21 @@ __all__ = [
     "calibration_mean_embedding_error",
     "calibration_sharpness_curve",
     "canonical_calibration_error",
-    "continuous_ranked_probability_score",
     "corp_decomposition",
-    "corp_distribution_decomposition",
-    "corp_regression_curve",
-    "corp_regression_decomposition",
     "cumulative_calibration_error",
     "cumulative_predictions",
     "decision_calibration_error",
     "decision_calibration_witness",
-    "distribution_kernel_calibration_error",
-    "distribution_mean_embedding_error",
     "elementary_score_curve",
     "expected_calibration_error",
-    "expected_normalized_calibration_error",
     "integrated_calibration_index",
     "interval_calibration_error",
-    "interval_coverage",
-    "interval_score",
     "kernel_calibration_error",
     "lower_calibration_distance",
     "maximum_calibration_error",
     "mean_multicalibration_error",
-    "miscalibration_area",
     "multicalibration_error",
     "net_benefit_curve",
-    "pinball_loss",
-    "pit_calibration_error",
-    "probability_integral_transform",
-    "quantile_calibration_error",
     "random_interval_calibration_error",
     "ranked_probability_score",
     "risk_coverage_curve",

@@ -4,9 +4,13 @@ from abc import ABCMeta, abstractmethod
 from functools import partial
 
 import numpy as np
+import pandas as pd
 from scipy.special import softmax
 from sklearn.base import BaseEstimator
 
+from skcal._fitting._group_boosting import TreesOfGroups
+from skcal._fitting._group_folds import count_limited, split_folds
+from skcal._fitting._group_scaling import LinearInGroups
 from skcal._input._validation import show_labels
 from skcal._numerics.recalibration._deal import deal_splits
 from skcal._numerics.recalibration._group_losses import LogLoss
@@ -14,7 +18,6 @@ from skcal._numerics.recalibration._group_scaling import find_factor
 from skcal._numerics.recalibration._losses import find_losses
 from skcal._numerics.recalibration._row_blocks import floor_logits
 from skcal._numerics.recalibration._scores import combine_odds, find_floor, log_odds
-from skcal._numerics.recalibration._weights import count_as_rows
 from skcal._tools._parallel import run_parallel
 from skcal._tools._warnings import warn
 from skcal.recalibration._class_scores import (
@@ -24,11 +27,6 @@ from skcal.recalibration._class_scores import (
     restrict_scores,
     share_among_seen,
 )
-
-# Weights that count more rows are scaled down to this many, or they would swamp the penalties.
-_MOST_ROWS = 1e9
-# Number of folds if the estimator has none.
-_N_FOLDS = 5
 
 
 class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
@@ -137,17 +135,24 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         return log_odds(np.log(np.clip(scores, self._smallest, 1.0)))
 
 
-def split_folds(fold, deal):
-    """Pairs of train and test rows: the folds of the estimator, or those of ``deal(n_folds)``."""
-    found = np.unique(fold)
-    if len(found) > 1:
-        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in found]
-    return [] if len(fold) == 1 else deal(min(_N_FOLDS, len(fold)))
+class GroupBoosting(TreesOfGroups, GroupCorrection):
+    """Of the log-odds of classes, by a sum of trees."""
 
 
-def count_limited(weights):
-    """Weights as numbers of rows, at most `_MOST_ROWS`; the smallest may vanish."""
-    weights = count_as_rows(weights)
-    largest = float(weights.max())
-    most = _MOST_ROWS / np.sum(weights / largest)
-    return weights.astype(np.float64) if largest <= most else weights / largest * most
+class GroupScaling(LinearInGroups, GroupCorrection):
+    """Of the log-odds of classes."""
+
+    def to_frame(self):
+        """Corrections by group, those of several classes side by side.
+
+        Returns
+        -------
+        DataFrame
+            Columns "intercept", at the mean log-odds, and "slope"; NaN where there is none.
+        """
+        if not self.maps_:
+            return pd.DataFrame(columns=["intercept", "slope"], dtype=np.float64)
+        classes = self.classes_[vars(self).get("_seen", slice(None))]
+        names = classes[-len(self.maps_) :].tolist()
+        frames = [self._show(fitted) for fitted in self.maps_]
+        return frames[0] if len(frames) == 1 else pd.concat(frames, axis=1, keys=names)

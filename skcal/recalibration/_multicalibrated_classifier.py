@@ -8,12 +8,13 @@ from typing import Any, Literal
 from sklearn.utils import get_tags
 
 from skcal._fitting._folds import get_classifier
+from skcal._fitting._group_boosting import GroupBoostingMap
+from skcal._fitting._group_columns import ReadsGroups
+from skcal._fitting._group_scaling import GroupScalingMap
 from skcal._input._levels import Levels
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base_classifier import BaseRecalibratedClassifier
-from skcal.recalibration._group_boosting import GroupBoosting, GroupBoostingMap
-from skcal.recalibration._group_columns import ReadsGroups
-from skcal.recalibration._group_scaling import GroupScaling, GroupScalingMap
+from skcal.recalibration._group_correction import GroupBoosting, GroupScaling
 
 _METHODS = {"scaling": GroupScaling, "boosting": GroupBoosting}
 # What is fitted consists of these.

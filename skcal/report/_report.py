@@ -503,8 +503,9 @@ def calibration_report(
     fifths of the rows, five times, and applied to the other fifth; of 50,000 rows and more on each
     half. What it takes off a score is miscalibration, what is left is refinement, see
     :func:`~skcal.refinement.refinement_decomposition`: nothing of it is biased upwards. The
-    interval of the gain is the normal one of paired differences. Two labels need two rows each. The log loss is that of scikit-learn, where a probability counts as
-    2.2e-16 at least (in float32 1.2e-7): a label that comes true with probability 0 costs 36.
+    interval of the gain is the normal one of paired differences. Two labels need two rows each.
+    The log loss is that of scikit-learn, where a probability counts as 2.2e-16 at least (in
+    float32 1.2e-7): a label that comes true with probability 0 costs 36.
 
     **Base rate.** Probabilities are informative if the true labels get more of them than after a
     random permutation of the labels. The mean and the variance over all permutations are exact;

@@ -107,8 +107,8 @@ def d_calibration(
     distribution calibration of Haider et al. [1]_). Of some rows only an interval is known in which
     it lies, evenly spread: of a row that is censored where survival is s, [0, s]; of an event in
     discrete time, :math:`[S(t), S(t-)]`, as for the :func:`probability integral transform
-    <skcal.metrics.probability_integral_transform>` of counts [2]_. Such a row is shared among the
-    bins as its interval is. With :math:`N_k` rows in bin k of B,
+    <skcal.regression.probability_integral_transform>` of counts [2]_. Such a row is shared among
+    the bins as its interval is. With :math:`N_k` rows in bin k of B,
 
     .. math:: \chi^2 = \frac{B}{n} \sum_k \Bigl(N_k - \frac{n}{B}\Bigr)^2,
 

@@ -81,7 +81,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
     See Also
     --------
     RiskRecalibration : The recalibrator.
-    skcal.recalibration.RecalibratedRegressorCV : The same for regressors.
+    skcal.regression.RecalibratedRegressorCV : The same for regressors.
 
     Notes
     -----

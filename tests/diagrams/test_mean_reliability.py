@@ -9,7 +9,7 @@ from scipy import stats
 from skcal._input._predicted._means import read_means
 from skcal._numerics.curves._mean_curve import choose_bandwidth, smooth_means
 from skcal.diagrams import MeanReliabilityDisplay
-from skcal.metrics import corp_regression_curve
+from skcal.regression import corp_regression_curve
 
 draw = MeanReliabilityDisplay.from_predictions
 

@@ -18,7 +18,7 @@ from skcal._numerics.curves._uniform_bands import (
     bound_weighted_shares,
 )
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, QuantileReliabilityDisplay
-from skcal.metrics import (
+from skcal.regression import (
     Ensemble,
     corp_regression_curve,
     corp_regression_decomposition,

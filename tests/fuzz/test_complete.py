@@ -8,10 +8,10 @@ from skcal.export import to_onnx
 from skcal.recalibration import (
     BaseRecalibrator,
     NotClassScoresError,
-    NotPredictionsError,
     get_recalibrator,
     get_recalibrator_names,
 )
+from skcal.regression import NotPredictionsError
 from skcal.report import CalibrationReport
 from skcal.scorers import get_scorer_names
 from tests.fuzz.options import OPTIONS, find_values

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from skcal import datasets, inference, metrics
+from skcal import datasets, inference, metrics, refinement
 from skcal.inference import make_groups, pool_imputations
 from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import options
@@ -29,7 +29,7 @@ from tests.fuzz.strategies import (
 FEW = mostly([1, 2], [0, 100])
 FUNCTIONS = [
     function
-    for room in (metrics, inference)
+    for room in (metrics, refinement, inference)
     for name in room.__all__
     if inspect.isroutine(function := getattr(room, name))
     and "y_proba" in inspect.signature(function).parameters
@@ -39,7 +39,7 @@ FUNCTIONS = [
 @st.composite
 def calls(draw, function):
     """Arguments of a function: a problem, some options, and what keeps the call quick."""
-    is_inference = function.__module__.startswith("skcal.inference")
+    is_inference = function.__module__.startswith(("skcal.inference", "skcal.refinement._recal"))
     parameters = inspect.signature(function).parameters
     if "reduction" in parameters and draw(rarely()):
         problem = draw(indicators())

@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 
-from skcal import metrics
+from skcal import metrics, regression
 from skcal.diagrams import (
     IntervalCoverageDisplay,
     MeanReliabilityDisplay,
@@ -22,24 +22,21 @@ from skcal.diagrams import (
 from skcal.inference import (
     actual_expected_ratio,
     audit_mean_groups,
-    distribution_calibration_test,
     mean_calibration_test,
     mean_recalibration,
 )
-from skcal.metrics import (
-    BregmanDivergence,
+from skcal.metrics import BregmanDivergence, mean_multicalibration_error
+from skcal.regression import (
+    ConformalInterval,
     Ensemble,
     Mixture,
+    MulticalibratedRegressorCV,
     MultivariateNormal,
     Quantiles,
-    mean_multicalibration_error,
-)
-from skcal.recalibration import (
-    ConformalInterval,
-    MulticalibratedRegressorCV,
     RecalibratedRegressorCV,
+    distribution_calibration_test,
 )
-from skcal.recalibration._base_means import MeanRecalibrator
+from skcal.regression._base_means import MeanRecalibrator
 from skcal.scorers import make_distribution_scorer
 from tests.fuzz import strategies as some
 from tests.fuzz.hostile import hostile, hostile_calls
@@ -144,7 +141,7 @@ def covariances(draw, rows, n_dimensions):
 def calls(draw, name):
     n_rows = draw(st.integers(0, 5) | st.just(12))
     n_dimensions = draw(st.sampled_from([1, 1, 2, 3]))
-    function = getattr(metrics, name)
+    function = getattr(regression, name)
     shapes = [(n_rows,), (n_rows,), (n_rows, 1)]
     if name.startswith("distribution_") and n_dimensions > 1:
         shapes = [(n_rows, n_dimensions)] * 2 + shapes[:1]
@@ -174,7 +171,7 @@ def calls(draw, name):
 def call(name, **arguments):
     for key in {"distribution", "test_distribution"} & arguments.keys():
         arguments[key] = make_distribution(**arguments[key])
-    function = getattr(metrics, name)
+    function = getattr(regression, name)
     if "random_state" in inspect.signature(function).parameters:
         arguments = {"random_state": 0} | arguments
     return function(**arguments)
@@ -182,9 +179,8 @@ def call(name, **arguments):
 
 MEASURES_OF_REALS = [
     name
-    for name in metrics.__all__
-    if inspect.isroutine(getattr(metrics, name))
-    and not {"y_proba", "groups"} & {*inspect.signature(getattr(metrics, name)).parameters}
+    for name in regression.__all__
+    if inspect.isroutine(getattr(regression, name)) and name != "distribution_calibration_test"
 ]
 test_hostile_predictions = hostile_calls({name: (call, calls(name)) for name in MEASURES_OF_REALS})
 
@@ -203,7 +199,7 @@ def test_hostile_arguments_of_a_cdf(family, x, **parameters):
 )
 def test_hostile_tests(y, law, statistic, **arguments):
     if statistic == "miscalibration_area":
-        statistic = metrics.miscalibration_area
+        statistic = regression.miscalibration_area
     distribution = make_distribution(**law)
     arguments = {"random_state": 0, "n_resamples": 9} | arguments
     return distribution_calibration_test(y, distribution, statistic=statistic, **arguments)

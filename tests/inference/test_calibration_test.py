@@ -9,10 +9,10 @@ import pytest
 from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._numerics.inference._omnibus import IMPOSSIBLE, OmnibusOnPlaces
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
+from skcal._sources._draws import Draws
 from skcal._sources._null_draws import NullCells
 from skcal._sources._row_source import RowSource
 from skcal.inference import calibration_test, calibration_test_from_summary
-from skcal.inference._draws import Draws
 from skcal.metrics import MEASURES, cumulative_calibration_error
 from tests.answers import list_numbers
 from tests.inference.samples import (

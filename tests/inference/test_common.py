@@ -95,9 +95,6 @@ RANDOM = {
     inference.compare_calibration: lambda **options: inference.compare_calibration(
         Y, V, V**2, measure=ECE, **FEW | options
     )[2],
-    inference.distribution_calibration_test: partial(
-        inference.distribution_calibration_test, V, (V, V + 1), **FEW
-    ),
     kernel_calibration_test: partial(kernel_calibration_test, Y, V, **FEW),
     inference.mean_calibration_test: partial(inference.mean_calibration_test, Y, V, **FEW),
     recalibration_gain: partial(recalibration_gain, 1 - Y, V, recalibrator="temperature"),
@@ -123,10 +120,11 @@ def test_every_function_is_among_them():
     functions = [
         f for name in inference.__all__ if inspect.isroutine(f := getattr(inference, name))
     ]
+    functions.append(recalibration_gain)
     called = {getattr(call, "func", call) for call in CALLS.values()}
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
-    apart |= {inference.audit_mean_groups, inference.distribution_calibration_test}  # of no labels
+    apart |= {inference.audit_mean_groups}  # of no labels
     apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
     apart.add(inference.mean_recalibration)
     apart.add(inference.compare_calibration)  # of several models

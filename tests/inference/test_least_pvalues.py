@@ -15,11 +15,11 @@ from skcal.inference import (
     audit_mean_groups,
     calibration_test,
     compare_summaries,
-    distribution_calibration_test,
     kernel_calibration_test,
     mean_calibration_test,
     t_cal_test,
 )
+from skcal.regression import distribution_calibration_test
 from skcal.report import calibration_report
 from skcal.streaming import CalibrationSummary
 

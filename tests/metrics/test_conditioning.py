@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm as normal
 
-from skcal import metrics
+from skcal import metrics, regression
 from tests.reference_rounding import U, call, draw_large
 
 KERNEL, NARROW = "kernel_calibration_error", {"squared": True, "bandwidth": 0.1}
@@ -75,8 +75,8 @@ def test_moving_predicted_distributions_moves_their_errors_by_no_more_than_they_
     options = {"bandwidth": 0.5, "target_bandwidth": 0.25}
     tests = {"test_distribution": normal(0, [0.5, 1.0, 2.0]), "test_targets": [-1.0, 0.0, 1.0]}
     for factor, measure, given in (
-        (4, metrics.distribution_kernel_calibration_error, {}),
-        (2, metrics.distribution_mean_embedding_error, tests),
+        (4, regression.distribution_kernel_calibration_error, {}),
+        (2, regression.distribution_mean_embedding_error, tests),
     ):
         value, other = (measure(targets, law, **given, **options) for law in laws)
         assert abs(value - other) <= factor * np.hypot(shift, stretch).mean() * (1 / 0.5 + 1 / 0.25)
@@ -88,7 +88,7 @@ def test_moving_levels_moves_the_area_no_faster(rng, size, proportion, factor):
     levels = rng.beta(2, 1, 50)
     moved = np.clip(levels + size * rng.random(50), 0, 1)
     law, options = SimpleNamespace(cdf=lambda y: y), {"proportion": proportion}
-    value, other = (metrics.miscalibration_area(x, law, **options) for x in (levels, moved))
+    value, other = (regression.miscalibration_area(x, law, **options) for x in (levels, moved))
     assert abs(value - other) <= factor * np.abs(moved - levels).mean() + 100 * U
 
 

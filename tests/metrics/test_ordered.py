@@ -11,14 +11,13 @@ from sklearn.metrics import brier_score_loss, top_k_accuracy_score
 from skcal._input._reduction import reduce_to_samples
 from skcal.inference import calibration_test
 from skcal.metrics import (
-    Ensemble,
-    continuous_ranked_probability_score,
     corp_decomposition,
     cumulative_predictions,
     ranked_probability_score,
     smooth_ece,
     top_k_predictions,
 )
+from skcal.regression import Ensemble, continuous_ranked_probability_score
 
 rng = np.random.default_rng(3)
 P = rng.dirichlet([1, 1, 1, 1], 300)

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from skcal import metrics
+from skcal import metrics, regression
 from skcal._input._sample import CHUNK
 from skcal._numerics.errors._smooth_calibration import fit_path
 from tests import reference_rounding as exact
@@ -126,7 +126,7 @@ def test_coverage_and_area_in_exact_arithmetic():
         given, shares = {"sample_weight": weights}, to_exact(weights) / to_exact(weights).sum()
 
         levels = np.array([0.2, 0.5, 0.9])
-        value = metrics.quantile_calibration_error(targets, predicted, quantiles=levels, **given)
+        value = regression.quantile_calibration_error(targets, predicted, quantiles=levels, **given)
         gaps = np.abs(shares @ (targets[:, None] <= predicted) - to_exact(levels))
         assert_near(value, gaps.sum() / 3, 2 * 12 + 8)
 
@@ -136,9 +136,9 @@ def test_coverage_and_area_in_exact_arithmetic():
             height = shares @ (to_exact(targets) <= low)
             turn = min(max(height, low), high)
             area += ((low - height) ** 2 + (high - height) ** 2) / 2 - (turn - height) ** 2
-        assert_near(metrics.miscalibration_area(targets, law, **given), area, 3 * 12 + 8)
+        assert_near(regression.miscalibration_area(targets, law, **given), area, 3 * 12 + 8)
 
-        covered = metrics.interval_coverage(targets, law, levels=[0.5, 0.8], **given)
+        covered = regression.interval_coverage(targets, law, levels=[0.5, 0.8], **given)
         for level, result in zip([0.5, 0.8], covered, strict=True):
             inside = ((1 - level) / 2 <= targets) & (targets <= (1 + level) / 2)
             assert_near(result, shares @ inside, 2 * 12 + 2)

@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 
-from skcal import recalibration
+from skcal import recalibration, regression
 from skcal.recalibration import BaseRecalibrator
-from skcal.recalibration._base_regression import RegressionRecalibrator
 from skcal.recalibration._logits import LogitRecalibrator
 from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
+from skcal.regression._base_regression import RegressionRecalibrator
 
 EXPORTED = [getattr(recalibration, name) for name in recalibration.__all__]
 CLASSES = [R for R in EXPORTED if isinstance(R, type) and BaseRecalibrator in R.__mro__[1:]]
 LOGIT_CLASSES = [R for R in CLASSES if issubclass(R, LogitRecalibrator)]
 ONE_VS_REST = [R for R in CLASSES if issubclass(R, OneVsRestRecalibrator)]
 REGRESSION_CLASSES = [
-    R for R in EXPORTED if isinstance(R, type) and issubclass(R, RegressionRecalibrator)
+    R
+    for R in map(regression.__dict__.get, regression.__all__)
+    if isinstance(R, type) and issubclass(R, RegressionRecalibrator)
 ]
 
 # What is special about single classes, by name, because a class may be absent.

@@ -14,7 +14,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from skcal import recalibration
+from skcal import recalibration, regression
 from skcal.recalibration import (
     BaseRecalibrator,
     HistogramBinning,
@@ -66,7 +66,7 @@ def test_recalibrators_of_classes_have_it_and_no_others():
     kinds = {k for k in kinds if issubclass(k, BaseEstimator)}
     found = {kind for kind in kinds if hasattr(kind, "to_dict")}
     assert found == {kind for kind in kinds if issubclass(kind, BaseRecalibrator)}
-    assert not found & {recalibration.AutoMeans, recalibration.ConformalInterval, RiskRecalibration}
+    assert not found & {regression.AutoMeans, regression.ConformalInterval, RiskRecalibration}
 
 
 # --------------------------------------------------------------------------- there and back

@@ -17,14 +17,16 @@ from skcal import recalibration
 from skcal.recalibration import (
     CrossFitProba,
     MulticalibratedClassifierCV,
-    MulticalibratedRegressorCV,
     NotClassScoresError,
+    RecalibratedClassifierCV,
+)
+from skcal.regression import (
+    MulticalibratedRegressorCV,
     NotPredictionsError,
     QuantileRecalibration,
-    RecalibratedClassifierCV,
     RecalibratedRegressorCV,
 )
-from skcal.recalibration._base_means import MeanRecalibrator
+from skcal.regression._base_means import MeanRecalibrator
 from tests.recalibration.adapter import AllRows, OnValidPredictions, OnValidScores
 from tests.recalibration.family import CLASSES, REGRESSION_CLASSES, make
 

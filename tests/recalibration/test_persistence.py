@@ -15,20 +15,20 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from skcal import recalibration
+from skcal import recalibration, regression
+from skcal._fitting import _group_boosting
 from skcal.recalibration import (
     CrossFitProba,
     MulticalibratedClassifierCV,
-    MulticalibratedRegressorCV,
     RecalibratedClassifierCV,
     TemperatureScaling,
-    _group_boosting,
 )
+from skcal.regression import MulticalibratedRegressorCV
 from skcal.streaming import CalibrationSummary
 from tests.recalibration.family import NAMES, every_class, make, make_scores, may_harm
 
 pytestmark = may_harm
-TRUSTED_TYPES = recalibration.TRUSTED_TYPES
+TRUSTED_TYPES = [*recalibration.TRUSTED_TYPES, *regression.TRUSTED_TYPES]
 
 
 def check_every_format(fitted, X, trusted=TRUSTED_TYPES):

@@ -30,7 +30,7 @@ _NEW_NORMAL = getattr(stats, "Normal", ())
 _SKPRO = {"Normal": (stats.norm, "mu", "sigma"), "Laplace": (stats.laplace, "mu", "scale")}
 _SUPPORTED = (
     "scipy.stats.norm(loc, scale), scipy.stats.laplace(loc, scale), "
-    "a skcal.metrics.MultivariateNormal or a skcal.metrics.Mixture"
+    "a skcal.regression.MultivariateNormal or a skcal.regression.Mixture"
 )
 
 

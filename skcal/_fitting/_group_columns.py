@@ -1,0 +1,52 @@
+"""What models that are repaired in groups share: levels of columns of X, and folds of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skcal._fitting._feature_columns import choose_features, list_columns
+from skcal._input._levels import Levels, find_levels
+from skcal._input._validation import check_option
+
+# Numbers of bins of a column, and the fewest rows of a level.
+_METHODS = {"scaling": (16, 20), "boosting": (64, 1)}
+# Categories of a column that count; HistGradientBoostingRegressor knows no more.
+_MOST_LEVELS = 254
+
+
+class ReadsGroups:
+    """Reads columns of X, those that `features` names, as levels; the `method` says how fine."""
+
+    features: Any
+    method: str
+    _features: list[tuple[int, Any]]
+    _levels: list[Levels]
+
+    def _check_method(self):
+        check_option("method", self.method, tuple(_METHODS))
+
+    def _choose_columns(self, X):
+        self._features = choose_features(X, self.features)
+
+    def _learn_groups(self, X, sample_weight, splits):
+        """Levels of rows, and the fold of each: what a correction is fitted to."""
+        columns = list(list_columns(X, self._features))
+        present = slice(None) if sample_weight is None else sample_weight > 0
+        self._levels = [
+            find_levels(name, column[present], *_METHODS[self.method], _MOST_LEVELS)[0]
+            for name, column in columns
+        ]
+        # Rows that are never tested are of one fold, as those of a single model are.
+        fold = np.full(len(columns[0][1]), len(splits or ()), dtype=np.intp)
+        for number, (_, test) in enumerate(splits or ()):
+            fold[test] = number
+        return {"numbers": self._number(columns), "fold": fold}
+
+    def _read_groups(self, X):
+        return {"numbers": self._number(list_columns(X, self._features))}
+
+    def _number(self, columns):
+        pairs = zip(self._levels, columns, strict=True)
+        return np.column_stack([levels.number(column) for levels, (_, column) in pairs])

@@ -1,0 +1,95 @@
+"""What the recalibrators of ensembles share: members in, members out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from skcal._input._predicted._points import Ensemble, check_levels
+from skcal._tools._typing import ArrayLike
+from skcal.regression._base_regression import DistributionRecalibrator
+
+
+class EnsembleRecalibrator(DistributionRecalibrator):
+    """Base class of recalibrators of ensembles.
+
+    A subclass defines ``_fit(rows)`` and ``_repair(members)``, the repaired members, which are
+    missing, NaN, where the members are.
+    """
+
+    _reads = "ensemble"
+    _writes = "ensemble"
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Repaired ensembles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_members)
+            Members of the ensemble of each row; NaN is a missing member.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_members)
+            The repaired members, each in the column of its own; NaN where it was missing.
+        """
+        return self._repair(self._read(X))
+
+    def predict(
+        self, X: ArrayLike, return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Means of the repaired ensembles, and optionally their standard deviations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_members)
+            Members of the ensemble of each row; NaN is a missing member.
+        return_std : bool, default=False
+            Whether to return standard deviations, too.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or two of them
+            Means, and with `return_std` standard deviations.
+        """
+        ensemble = self.predict_distribution(X)
+        return (ensemble.mean(), ensemble.std()) if return_std else ensemble.mean()
+
+    def predict_distribution(self, X: ArrayLike) -> Ensemble:
+        """Repaired ensembles as distributions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_members)
+            Members of the ensemble of each row; NaN is a missing member.
+
+        Returns
+        -------
+        Ensemble
+            The repaired members, with `cdf`, `ppf`, `mean` and `std`.
+        """
+        return Ensemble(self.transform(X))
+
+    def predict_quantiles(self, X: ArrayLike, quantiles: ArrayLike = (0.1, 0.5, 0.9)) -> np.ndarray:
+        """Quantiles of the repaired ensembles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_members)
+            Members of the ensemble of each row; NaN is a missing member.
+        quantiles : array-like of shape (n_levels,), default=(0.1, 0.5, 0.9)
+            Levels, strictly between 0 and 1; or one number.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_levels)
+            A column for each level: the smallest member with at least this share up to it.
+        """
+        ensemble = self.predict_distribution(X)
+        levels = check_levels("quantiles", quantiles)
+        return np.column_stack([ensemble.ppf(level) for level in levels])
+
+    @abstractmethod
+    def _repair(self, members):
+        """Repaired members of checked ones."""
