@@ -19,7 +19,7 @@ from skcal.recalibration import (
 LOSSES = ("brier", "log")
 
 
-def choose_recalibrator(recalibrator, default):
+def read_recalibrator(recalibrator, default):
     """The recalibrator of the user, given itself or by its name, or the default one."""
     if recalibrator is None:
         return default
@@ -41,7 +41,7 @@ def choose_recalibrator(recalibrator, default):
 def choose_small(recalibrator, n_classes):
     """The same; the default has one parameter or two."""
     default = PlattScaling() if n_classes == 2 else TemperatureScaling()
-    return choose_recalibrator(recalibrator, default)
+    return read_recalibrator(recalibrator, default)
 
 
 def read_vectors(

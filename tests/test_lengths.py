@@ -20,7 +20,7 @@ LENGTHS = ["n_bins", "n_points", "n_terms", "n_resamples", "n_knots", "n_cells"]
 # Options with which a length is used.
 USED_WITH = {
     "kernel_calibration_error": {"method": "fourier"},
-    "kernel_calibration_test": {"method": "bootstrap"},
+    "squared_kernel_calibration_test": {"method": "bootstrap"},
     "ReliabilityDisplay.from_predictions": {"kind": "binned"},
     "ReliabilityDisplay.from_summary": {"kind": "binned"},
     "multicalibration_error": {"min_samples": 1},

@@ -288,7 +288,7 @@ def list_jobs():
     ece = "expected_calibration_error"
     interval, test = inference.confidence_interval, partial(inference.calibration_test, **many)
     of_summary = inference.confidence_interval_from_summary
-    kernel = partial(inference.kernel_calibration_test, labels, triple)
+    kernel = partial(inference.squared_kernel_calibration_test, labels, triple)
     report = partial(calibration_report, y, proba, **many)
     audit = partial(inference.audit_groups, y, proba, np.arange(400) % 3, **many)
     audit_means = partial(inference.audit_mean_groups, *X.T, np.arange(200) % 3, **many)
@@ -323,7 +323,7 @@ def list_jobs():
         "mean_calibration_test": [
             partial(inference.mean_calibration_test, X[:, 0], X[:, 1], **many),
         ],
-        "kernel_calibration_test": [
+        "squared_kernel_calibration_test": [
             partial(kernel, method="bootstrap", **many),
             partial(kernel, method="block", block_size=4),
             partial(kernel, method="distribution-free"),
@@ -419,7 +419,7 @@ def test_processes(tmp_path):
                 2 * [(warnings.warn, "from a process", RuntimeWarning)], 2, prefer="processes"
             )
         # What uses threads by itself.
-        for name in ("calibration_test", "kernel_calibration_test", "confidence_interval"):
+        for name in ("calibration_test", "squared_kernel_calibration_test", "confidence_interval"):
             with parallel_config(backend="loky", n_jobs=2, **options):
                 assert_same(JOBS[name][0](n_jobs=None), JOBS[name][0](n_jobs=1))
     finally:

@@ -21,9 +21,9 @@ from sklearn.neural_network import MLPClassifier
 from skcal.diagrams import CalibrationSharpnessDisplay
 from skcal.metrics import calibration_decomposition, expected_calibration_error, smooth_ece
 from skcal.recalibration import (
+    ConfidenceReplacement,
     HistogramBinning,
     IsotonicRecalibration,
-    MeanReplacement,
     TemperatureScaling,
 )
 from skcal.refinement import refinement_decomposition
@@ -47,7 +47,7 @@ recalibrators = {
     "temperature": TemperatureScaling(),
     "histogram": HistogramBinning(n_bins=15),
     "isotonic": IsotonicRecalibration(),
-    "mean replacement": MeanReplacement(),
+    "mean replacement": ConfidenceReplacement(),
 }
 probas = {"baseline": test_scores} | {
     name: recalibrator.fit(scores, labels).transform(test_scores)

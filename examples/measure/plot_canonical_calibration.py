@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import kernel_calibration_test, mean_embedding_test
+from skcal.inference import kernel_mean_embedding_test, squared_kernel_calibration_test
 from skcal.metrics import (
     canonical_calibration_error,
     smooth_ece,
@@ -52,8 +52,8 @@ models = {"confused": draw_labels(swapped), "calibrated": draw_labels(y_proba)}
 # points of the simplex.
 points = rng.dirichlet([1, 1, 1], size=10)
 for name, y in models.items():
-    test = kernel_calibration_test(y, y_proba, random_state=0)
-    embedding = mean_embedding_test(
+    test = squared_kernel_calibration_test(y, y_proba, random_state=0)
+    embedding = kernel_mean_embedding_test(
         y, y_proba, test_proba=points, test_labels=rng.integers(0, 3, size=10)
     )
     canonical = canonical_calibration_error(y, y_proba, strategy="median_variance", min_samples=50)

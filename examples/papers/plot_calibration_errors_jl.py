@@ -27,10 +27,10 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from skcal.inference import kernel_calibration_test
+from skcal.inference import squared_kernel_calibration_test
 from skcal.metrics import (
-    calibration_mean_embedding_error,
     canonical_calibration_error,
+    kernel_mean_embedding_error,
     squared_kernel_calibration_error,
 )
 
@@ -112,7 +112,7 @@ for n_classes in (2, 10, 100):
         "SKCE, unbiased": skce,
         "SKCE, biased": partial(skce, unbiased=False),
         "SKCE, blocks of 2": partial(skce, block_size=2),
-        "UCME": partial(calibration_mean_embedding_error, **points, **kernel),
+        "UCME": partial(kernel_mean_embedding_error, **points, **kernel),
     }
     estimates = {name: [] for name in estimators}
     for _ in range(n_sets):
@@ -182,7 +182,7 @@ calls = {
         squared_kernel_calibration_error, bandwidth="median", block_size=2
     ),
     "UCME(k, ten test points)": partial(
-        calibration_mean_embedding_error,
+        kernel_mean_embedding_error,
         bandwidth="median",
         test_proba=y_proba[rows],
         test_labels=y[rows],
@@ -190,7 +190,7 @@ calls = {
 }
 for name, call in calls.items():
     print(f"{name:44}: {call(y, y_proba):.6f}")
-test = kernel_calibration_test(
+test = squared_kernel_calibration_test(
     y[:2000], y_proba[:2000], bandwidth="median", n_resamples=1000, random_state=0
 )
 print(f"{'p-value of SKCE(k), the first 2000 rows':44}: {test.pvalue:.4f}")

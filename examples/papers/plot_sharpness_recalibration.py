@@ -31,9 +31,9 @@ from skcal.metrics import (
     smooth_ece,
 )
 from skcal.recalibration import (
+    ConfidenceReplacement,
     HistogramBinning,
     IsotonicRecalibration,
-    MeanReplacement,
     TemperatureScaling,
 )
 
@@ -75,7 +75,7 @@ recalibrators = {
     "TS": TemperatureScaling(classes="columns"),
     "HB": HistogramBinning(classes="columns", n_bins=15),
     "IR": IsotonicRecalibration(classes="columns"),
-    "MRR": MeanReplacement(classes="columns"),
+    "MRR": ConfidenceReplacement(classes="columns"),
 }
 probas = {"baseline": scores[n_fit:]} | {
     name: recalibrator.fit(scores[:n_fit], labels[:n_fit]).transform(scores[n_fit:])

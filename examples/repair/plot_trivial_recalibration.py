@@ -23,9 +23,9 @@ from sklearn.pipeline import make_pipeline
 
 from skcal.metrics import adaptive_calibration_error, expected_calibration_error, smooth_ece
 from skcal.recalibration import (
+    ConfidenceReplacement,
     HistogramBinning,
     IsotonicRecalibration,
-    MeanReplacement,
     TemperatureScaling,
 )
 
@@ -57,7 +57,7 @@ recalibrators = {
     "temperature": TemperatureScaling(),
     "histogram": HistogramBinning(n_bins=15),
     "isotonic": IsotonicRecalibration(),
-    "mean replacement": MeanReplacement(),
+    "mean replacement": ConfidenceReplacement(),
 }
 rows = []
 for fit, test in StratifiedShuffleSplit(20, train_size=0.2, random_state=0).split(X, y):

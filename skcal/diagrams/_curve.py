@@ -32,7 +32,7 @@ class Curve:
     prob_true: Any
     density: Any = None
     n_samples: Any = None
-    pos_label: Any = None
+    pos_label: int | float | bool | str | None = None
     n_rows: Any = None
 
     # What a subclass may say otherwise: how the curve was estimated, data of layers, and the

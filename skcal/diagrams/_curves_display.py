@@ -86,7 +86,7 @@ class CurvesDisplay(ShownInNotebooks, ABC):
         curves: list[Any],
         bands: list[Any] | None = None,
         name: str | list[str] | None = None,
-        pos_label: Any = None,
+        pos_label: int | float | bool | str | None = None,
         confidence_level: float | None = None,
         effective_rows: list[float | None] | None = None,
     ) -> None:

@@ -134,7 +134,7 @@ class RiskCoverageDisplay(CurvesDisplay):
         curves: list[RiskCoverageCurve],
         bands: list[Any] | None = None,
         name: str | list[str] | None = None,
-        pos_label: Any = None,
+        pos_label: int | float | bool | str | None = None,
         confidence_level: float | None = None,
         effective_rows: list[float | None] | None = None,
         certified: list[CertifiedThreshold] | None = None,

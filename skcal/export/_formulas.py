@@ -30,12 +30,12 @@ from skcal.export._graph import (
 from skcal.recalibration import (
     AutoRecalibration,
     BetaCalibration,
+    ConfidenceReplacement,
     DirichletCalibration,
     HistogramBinning,
     IsotonicRecalibration,
     KernelRecalibration,
     MatrixScaling,
-    MeanReplacement,
     PlattScaling,
     QuadraticScaling,
     RandomizedSmoothing,
@@ -299,7 +299,7 @@ def _histogram(fitted, scores):
     return where(is_top, confidence, shares * (1.0 - confidence))
 
 
-def _mean_replacement(fitted, scores):
+def _confidence_replacement(fitted, scores):
     n_classes = len(fitted.classes_)
     rest = (1 - fitted.accuracy_) / (n_classes - 1)
     return where(_mark_top(scores, n_classes), fitted.accuracy_, rest)
@@ -349,7 +349,7 @@ _FORMULAS = {
     ScalingBinning: _by_class(_find_log_odds, _binned_sigmoid),
     VennAbers: _by_class(_find_ordered, _venn_abers),
     HistogramBinning: _histogram,
-    MeanReplacement: _mean_replacement,
+    ConfidenceReplacement: _confidence_replacement,
     AutoRecalibration: _mixture,
     PriorShift: _prior_shift,
 }

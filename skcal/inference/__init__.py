@@ -23,7 +23,10 @@ from skcal.inference._group_record import GroupAudit
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._interval_result import Interval
 from skcal.inference._isotonic_band import IsotonicBand, isotonic_band
-from skcal.inference._kernel_tests import kernel_calibration_test, mean_embedding_test
+from skcal.inference._kernel_tests import (
+    kernel_mean_embedding_test,
+    squared_kernel_calibration_test,
+)
 from skcal.inference._mean_audit import audit_mean_groups
 from skcal.inference._mean_calibration import mean_calibration_test
 from skcal.inference._mean_recalibration import MeanRecalibration, mean_recalibration
@@ -78,10 +81,9 @@ __all__ = [
     "cumulative_calibration_test",
     "hosmer_lemeshow_test",
     "isotonic_band",
-    "kernel_calibration_test",
+    "kernel_mean_embedding_test",
     "make_groups",
     "mean_calibration_test",
-    "mean_embedding_test",
     "mean_recalibration",
     "net_benefit_difference",
     "observed_expected_ratio",
@@ -90,5 +92,6 @@ __all__ = [
     "required_samples",
     "required_samples_for_width",
     "spiegelhalter_test",
+    "squared_kernel_calibration_test",
     "t_cal_test",
 ]

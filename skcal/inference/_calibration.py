@@ -36,7 +36,7 @@ def calibration_test(
     *,
     statistic: str | Callable[..., Any] = "omnibus",
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: ClassReduction = "auto",
     groups: ArrayLike | None = None,
@@ -121,7 +121,7 @@ def calibration_test(
     calibration_test_from_summary : The same for a summary of a stream.
     audit_groups : Which of many overlapping groups a model is miscalibrated in.
     required_samples : How many rows the test needs.
-    kernel_calibration_test : Tests of the whole predicted vector without draws of labels.
+    squared_kernel_calibration_test : Tests of the whole predicted vector without draws of labels.
 
     Notes
     -----

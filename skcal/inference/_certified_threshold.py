@@ -133,7 +133,7 @@ def certified_threshold(
     at_most: float = 0.05,
     risk: Literal["error"] | ArrayLike = "error",
     side: Literal["above", "below", "both"] = "above",
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     groups: ArrayLike | None = None,

@@ -131,7 +131,7 @@ def compare_calibration(
     *,
     measure: str | Callable[..., Any] = "smooth_ece",
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: ClassReduction | Literal["multilabel"] = "auto",
     clusters: ArrayLike | None = None,

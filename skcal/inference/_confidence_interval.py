@@ -43,7 +43,7 @@ def confidence_interval(
     *,
     measure: str | Callable[..., Any] = "smooth_ece",
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
     method: Literal["auto", "cross-fit", "percentile", "basic", "bca"] = "auto",

@@ -47,7 +47,7 @@ def consistency_band(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     n_bins: int | Literal["cube_root"] = 15,

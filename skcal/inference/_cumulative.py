@@ -27,7 +27,7 @@ def cumulative_calibration_test(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     deviation: Literal["range", "max"] = "range",

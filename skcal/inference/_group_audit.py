@@ -41,7 +41,7 @@ def audit_groups(
     adjust: Literal["min-p", "holm"] = "min-p",
     alternative: Literal["two-sided", "greater", "less"] = "two-sided",
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     clusters: ArrayLike | None = None,

@@ -38,7 +38,7 @@ def hosmer_lemeshow_test(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     n_bins: int | Literal["cube_root"] = 10,

@@ -88,7 +88,7 @@ def isotonic_band(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     confidence_level: float = 0.95,

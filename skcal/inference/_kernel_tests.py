@@ -39,12 +39,12 @@ from skcal.inference._test_result import TestResult
 _ROUNDING = 1e-12
 
 
-def kernel_calibration_test(
+def squared_kernel_calibration_test(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
     method: Literal["bootstrap", "block", "distribution-free"] = "bootstrap",
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     kernel: Literal["total_variation", "euclidean", "gaussian"]
     | Callable[..., Any] = "total_variation",
@@ -121,7 +121,7 @@ def kernel_calibration_test(
 
     See Also
     --------
-    mean_embedding_test : A test at chosen points, linear in the rows.
+    kernel_mean_embedding_test : A test at chosen points, linear in the rows.
     skcal.metrics.squared_kernel_calibration_error : The error itself.
 
     Notes
@@ -163,14 +163,14 @@ def kernel_calibration_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from skcal.inference import kernel_calibration_test
+    >>> from skcal.inference import squared_kernel_calibration_test
     >>> rng = np.random.default_rng(0)
     >>> y_proba = rng.random(200)
     >>> calibrated = (rng.random(200) < y_proba).astype(int)
-    >>> kernel_calibration_test(calibrated, y_proba, random_state=0).pvalue > 0.05
+    >>> squared_kernel_calibration_test(calibrated, y_proba, random_state=0).pvalue > 0.05
     True
     >>> overconfident = (rng.random(200) < 0.25 + 0.5 * y_proba).astype(int)
-    >>> kernel_calibration_test(overconfident, y_proba, random_state=0).pvalue < 0.05
+    >>> squared_kernel_calibration_test(overconfident, y_proba, random_state=0).pvalue < 0.05
     True
     """
     check_option("method", method, ("bootstrap", "block", "distribution-free"))
@@ -320,13 +320,13 @@ def _sum_strip(vectors, kernel, counts, start):
     return row_sums, own, pairs, variance
 
 
-def mean_embedding_test(
+def kernel_mean_embedding_test(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
     test_proba: ArrayLike,
     test_labels: ArrayLike,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     kernel: Literal["total_variation", "euclidean", "gaussian"]
     | Callable[..., Any] = "total_variation",
@@ -380,8 +380,8 @@ def mean_embedding_test(
 
     See Also
     --------
-    kernel_calibration_test : A test without test points.
-    skcal.metrics.calibration_mean_embedding_error : The error itself.
+    squared_kernel_calibration_test : A test without test points.
+    skcal.metrics.kernel_mean_embedding_error : The error itself.
 
     Notes
     -----
@@ -407,12 +407,12 @@ def mean_embedding_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from skcal.inference import mean_embedding_test
+    >>> from skcal.inference import kernel_mean_embedding_test
     >>> rng = np.random.default_rng(0)
     >>> y_proba = rng.random(200)
     >>> overconfident = (rng.random(200) < 0.25 + 0.5 * y_proba).astype(int)
     >>> points = {"test_proba": [0.1, 0.9], "test_labels": [1, 1]}
-    >>> mean_embedding_test(overconfident, y_proba, **points).pvalue < 0.05
+    >>> kernel_mean_embedding_test(overconfident, y_proba, **points).pvalue < 0.05
     True
     """
     vectors, points, kernel = check_test_points(

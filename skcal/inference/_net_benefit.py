@@ -54,7 +54,7 @@ def net_benefit_difference(
     baseline: ArrayLike | Literal["all", "none"],
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     clusters: ArrayLike | None = None,

@@ -75,7 +75,7 @@ def pooled_cox_recalibration(
     groups: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> PooledCoxRecalibration:

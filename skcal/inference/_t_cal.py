@@ -23,7 +23,7 @@ def t_cal_test(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     n_resamples: int = 999,

@@ -72,7 +72,7 @@ from skcal.metrics._smooth_calibration import (
     smooth_calibration_witness,
 )
 from skcal.metrics._squared_kernel import (
-    calibration_mean_embedding_error,
+    kernel_mean_embedding_error,
     squared_kernel_calibration_error,
 )
 from skcal.metrics._top_k import ReducedPredictions, top_k_predictions
@@ -121,7 +121,6 @@ __all__ = [
     "averaged_two_bin_calibration_error",
     "calibration_decomposition",
     "calibration_distance_bounds",
-    "calibration_mean_embedding_error",
     "calibration_sharpness_curve",
     "canonical_calibration_error",
     "corp_decomposition",
@@ -134,6 +133,7 @@ __all__ = [
     "integrated_calibration_index",
     "interval_calibration_error",
     "kernel_calibration_error",
+    "kernel_mean_embedding_error",
     "lower_calibration_distance",
     "maximum_calibration_error",
     "mean_multicalibration_error",

@@ -24,7 +24,7 @@ def integrated_calibration_index(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
     curve: Literal["local", "spline", "isotonic", "smooth"] | Callable[..., Any] = "local",

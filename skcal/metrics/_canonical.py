@@ -26,7 +26,7 @@ def canonical_calibration_error(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     strategy: Literal["uniform", "median_variance"] = "uniform",
     n_bins: int | Literal["cube_root"] = 10,

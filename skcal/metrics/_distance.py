@@ -29,7 +29,7 @@ def lower_calibration_distance(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
     tol: float = 0.001,

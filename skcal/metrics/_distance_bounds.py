@@ -51,7 +51,7 @@ def calibration_distance_bounds(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
     distance: Literal["true", "lower", "upper", "smooth"] = "true",

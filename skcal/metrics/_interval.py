@@ -29,7 +29,7 @@ def interval_calibration_error(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
 ) -> float:
@@ -117,7 +117,7 @@ def random_interval_calibration_error(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
     width: float = 0.1,
@@ -204,7 +204,7 @@ def surrogate_interval_calibration_error(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
 ) -> float:

@@ -39,7 +39,7 @@ def kernel_calibration_error(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
     kernel: Literal["laplace", "gaussian"] = "laplace",

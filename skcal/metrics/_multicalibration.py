@@ -25,7 +25,7 @@ def multicalibration_error(
     n_bins: int | Literal["cube_root"] = 4,
     max_groups: int = 1000,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
 ) -> float:

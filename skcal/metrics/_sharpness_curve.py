@@ -53,7 +53,7 @@ def calibration_sharpness_curve(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     loss: Literal["brier", "log"] | BregmanDivergence = "brier",
     kernel: Literal["gaussian", "epanechnikov"] = "gaussian",

@@ -49,7 +49,7 @@ def smooth_calibration_error(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
     method: Literal["auto", "exact", "grid"] = "auto",
@@ -145,7 +145,7 @@ def smooth_calibration_witness(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence", "full"] = "auto",
 ) -> SmoothCalibrationWitness:

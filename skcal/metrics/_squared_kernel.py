@@ -22,7 +22,7 @@ def squared_kernel_calibration_error(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     kernel: Literal["total_variation", "euclidean", "gaussian"]
     | Callable[..., Any] = "total_variation",
@@ -88,7 +88,7 @@ def squared_kernel_calibration_error(
 
     See Also
     --------
-    calibration_mean_embedding_error : Compares at chosen test points; linear in the rows.
+    kernel_mean_embedding_error : Compares at chosen test points; linear in the rows.
     kernel_calibration_error : The same for one probability per row, as a root.
 
     Notes
@@ -150,14 +150,14 @@ def squared_kernel_calibration_error(
     )
 
 
-def calibration_mean_embedding_error(
+def kernel_mean_embedding_error(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
     test_proba: ArrayLike,
     test_labels: ArrayLike,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     kernel: Literal["total_variation", "euclidean", "gaussian"]
     | Callable[..., Any] = "total_variation",
@@ -231,8 +231,8 @@ def calibration_mean_embedding_error(
 
     Examples
     --------
-    >>> from skcal.metrics import calibration_mean_embedding_error
-    >>> round(calibration_mean_embedding_error(
+    >>> from skcal.metrics import kernel_mean_embedding_error
+    >>> round(kernel_mean_embedding_error(
     ...     [0, 1, 1, 1], [0.1, 0.4, 0.5, 0.6], test_proba=[0.2, 0.5], test_labels=[1, 1]
     ... ), 4)
     0.0897

@@ -49,7 +49,7 @@ def stop_by_refinement(
     y: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     loss: Literal["log", "brier"] = "log",
     recalibrator: Any = None,

@@ -110,7 +110,7 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         run_length: int | None = None,
         labels: ArrayLike | None = None,
         reduction: Literal["auto", "confidence", "classwise"] = "auto",
-        pos_label: object = None,
+        pos_label: int | float | bool | str | None = None,
         batch: Literal["rows", "whole", "dependent"] = "rows",
         promise: CertifiedThreshold | Mapping[str, Any] | None = None,
     ) -> None:

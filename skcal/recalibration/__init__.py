@@ -4,6 +4,7 @@ from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._class_scores import NotClassScoresError
+from skcal.recalibration._confidence_replacement import ConfidenceReplacement
 from skcal.recalibration._cross_fit_proba import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
 from skcal.recalibration._fitted import FITTED as _FITTED
@@ -11,7 +12,6 @@ from skcal.recalibration._histogram import HistogramBinning
 from skcal.recalibration._isotonic import IsotonicRecalibration
 from skcal.recalibration._kernel import KernelRecalibration
 from skcal.recalibration._matrix_scaling import MatrixScaling
-from skcal.recalibration._mean_replacement import MeanReplacement
 from skcal.recalibration._multicalibrated_classifier import PARTS as _PARTS
 from skcal.recalibration._multicalibrated_classifier import MulticalibratedClassifierCV
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
@@ -32,13 +32,13 @@ __all__ = [
     "AutoRecalibration",
     "BaseRecalibrator",
     "BetaCalibration",
+    "ConfidenceReplacement",
     "CrossFitProba",
     "DirichletCalibration",
     "HistogramBinning",
     "IsotonicRecalibration",
     "KernelRecalibration",
     "MatrixScaling",
-    "MeanReplacement",
     "MulticalibratedClassifierCV",
     "NotClassScoresError",
     "PlattScaling",

@@ -65,7 +65,7 @@ class RandomizedSmoothing(BaseRecalibrator):
     See Also
     --------
     KernelRecalibration : The smoothed curve without noise, and class by class.
-    MeanReplacement : Calibrated by construction, but far from the given probabilities.
+    ConfidenceReplacement : Calibrated by construction, but far from the given probabilities.
     skcal.metrics.smooth_ece : The measure whose meaning this shows.
 
     Notes

@@ -10,9 +10,9 @@ from skcal._estimates._divergences import average_over_classes, find_divergences
 from skcal._input._reduction import check_predictions
 from skcal._refinement import (
     check_n_folds,
-    choose_recalibrator,
     cross_fit,
     list_clustered_vectors,
+    read_recalibrator,
 )
 from skcal._tools._typing import ArrayLike
 from skcal.metrics import BregmanDivergence, Decomposition
@@ -24,7 +24,7 @@ def refinement_decomposition(
     y_proba: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     loss: Literal["brier", "log"] | BregmanDivergence = "brier",
@@ -110,7 +110,7 @@ def refinement_decomposition(
     [0.56, 0.06, 0.5]
     """
     of_row, of_classes = find_divergences(loss)
-    chosen = choose_recalibrator(recalibrator, AutoRecalibration())
+    chosen = read_recalibrator(recalibrator, AutoRecalibration())
     n_folds = check_n_folds(cv)
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     predictions = check_predictions(y_true, y_proba, **data)

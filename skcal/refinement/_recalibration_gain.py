@@ -19,10 +19,10 @@ from skcal._numerics.recalibration._losses import find_largest_rise, find_losses
 from skcal._refinement import (
     LOSSES,
     check_n_folds,
-    choose_recalibrator,
     cross_fit,
     has_two_classes,
     list_vectors,
+    read_recalibrator,
 )
 from skcal._tools._progress import read_progress
 from skcal._tools._show_record import as_record
@@ -91,7 +91,7 @@ def recalibration_gain(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     loss: Literal["brier", "log"] = "brier",
@@ -245,7 +245,7 @@ def recalibration_gain(
     if clusters is not None:
         rows, member = _unite_clusters(vectors, clusters)
     proba, codes, _ = list_vectors(rows)
-    recalibrator = choose_recalibrator(recalibrator, AutoRecalibration())
+    recalibrator = read_recalibrator(recalibrator, AutoRecalibration())
     _check_classes(codes, member)
     before = find_losses(proba, codes, loss)
     after = find_losses(cross_fit(recalibrator, proba, codes, None, n_folds, member), codes, loss)

@@ -24,7 +24,7 @@ from skcal.regression._decomposition import (
 from skcal.regression._distribution_decomposition import corp_distribution_decomposition
 from skcal.regression._distribution_kernel import (
     distribution_kernel_calibration_error,
-    distribution_mean_embedding_error,
+    distribution_kernel_mean_embedding_error,
 )
 from skcal.regression._distribution_test import distribution_calibration_test
 from skcal.regression._ensemble_scaling import EnsembleScaling
@@ -75,7 +75,7 @@ __all__ = [
     "corp_regression_decomposition",
     "distribution_calibration_test",
     "distribution_kernel_calibration_error",
-    "distribution_mean_embedding_error",
+    "distribution_kernel_mean_embedding_error",
     "expected_normalized_calibration_error",
     "interval_coverage",
     "interval_score",

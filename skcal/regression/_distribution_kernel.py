@@ -100,7 +100,7 @@ def distribution_kernel_calibration_error(
 
     See Also
     --------
-    distribution_mean_embedding_error : The same residuals at test points, in linear time.
+    distribution_kernel_mean_embedding_error : The same residuals at test points, in linear time.
     kernel_calibration_error : For probabilities of a binary event.
 
     Notes
@@ -183,7 +183,7 @@ def distribution_kernel_calibration_error(
     return max(square, 0.0) if is_norm else square
 
 
-def distribution_mean_embedding_error(
+def distribution_kernel_mean_embedding_error(
     y_true: ArrayLike,
     distribution: Any,
     *,
@@ -255,11 +255,11 @@ def distribution_mean_embedding_error(
     --------
     >>> import numpy as np
     >>> from scipy.stats import norm
-    >>> from skcal.regression import distribution_mean_embedding_error
+    >>> from skcal.regression import distribution_kernel_mean_embedding_error
     >>> y_true = np.random.default_rng(0).normal(size=500)
     >>> tests = {"test_distribution": norm(0, [0.5, 1, 1.5]), "test_targets": [-1, 0, 1]}
-    >>> calibrated = distribution_mean_embedding_error(y_true, norm(0, 1), **tests)
-    >>> overconfident = distribution_mean_embedding_error(y_true, norm(0, 0.3), **tests)
+    >>> calibrated = distribution_kernel_mean_embedding_error(y_true, norm(0, 1), **tests)
+    >>> overconfident = distribution_kernel_mean_embedding_error(y_true, norm(0, 0.3), **tests)
     >>> print(f"{calibrated:.5f} {overconfident:.5f}")
     0.00002 0.00581
     """

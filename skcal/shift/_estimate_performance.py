@@ -27,7 +27,7 @@ from skcal._numerics.shift._performance import (
     make_metric,
 )
 from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
-from skcal._refinement import choose_recalibrator, cross_fit, list_vectors
+from skcal._refinement import cross_fit, list_vectors, read_recalibrator
 from skcal._tools._progress import read_progress
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
@@ -110,7 +110,7 @@ def estimate_performance(
     population: bool = True,
     sample_weight: ArrayLike | None = None,
     sample_weight_new: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     y_true_check: ArrayLike | None = None,
     y_proba_check: ArrayLike | None = None,
@@ -418,7 +418,7 @@ class _Map:
 
 def _choose_map(recalibrator, n_classes):
     default = SplineRecalibration() if n_classes == 2 else TemperatureScaling()
-    return choose_recalibrator(recalibrator, default)
+    return read_recalibrator(recalibrator, default)
 
 
 def _read_threshold(threshold, metric, n_classes):

@@ -22,7 +22,7 @@ from skcal._numerics.shift._prior_estimate import (
     solve_rates,
 )
 from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
-from skcal._refinement import choose_recalibrator, list_vectors
+from skcal._refinement import list_vectors, read_recalibrator
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.inference import TestResult
@@ -72,7 +72,7 @@ def estimate_prior(
     *,
     sample_weight: ArrayLike | None = None,
     sample_weight_new: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     recalibrator: Any = None,
     confidence_level: float = 0.95,
@@ -257,7 +257,7 @@ def _recalibrate(recalibrator, old, codes, weights, new):
     """Old rows by maps that were fitted on other ones, and the new rows by each of the maps."""
     if recalibrator is None:
         return old, [new]
-    recalibrator = choose_recalibrator(recalibrator, None)
+    recalibrator = read_recalibrator(recalibrator, None)
     versions, held_out = [], np.empty_like(old)
     for train, test in deal_splits(old, codes, weights, _N_FOLDS):
         weight = None if weights is None else weights[train]

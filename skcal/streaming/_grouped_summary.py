@@ -68,7 +68,7 @@ class GroupedSummary(Grouped[CalibrationSummary]):
         *,
         n_cells: int = 2**14,
         reduction: ClassReduction = "auto",
-        pos_label: object = None,
+        pos_label: int | float | bool | str | None = None,
         labels: ArrayLike | None = None,
         on_invalid: Literal["raise", "drop"] = "raise",
     ) -> None:

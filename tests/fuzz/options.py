@@ -104,7 +104,9 @@ OPTIONS = {
     "kernel_calibration_error.method": mostly(
         ["exact", "subsample", "fourier", "binning"], ["auto"]
     ),
-    "kernel_calibration_test.method": mostly(["bootstrap", "block", "distribution-free"], ["x"]),
+    "squared_kernel_calibration_test.method": mostly(
+        ["bootstrap", "block", "distribution-free"], ["x"]
+    ),
     **dict.fromkeys(
         ["MulticalibratedClassifierCV.method", "MulticalibratedRegressorCV.method"],
         mostly(["scaling", "boosting"], ["x", None]),
@@ -145,7 +147,7 @@ OPTIONS = {
     "quantile": mostly([None, 0.5, 1, 1e-300], [0, 1.5, "x"]),
     "quantiles": LEVELS,
     "recalibrators": mostly(
-        [None, ["temperature"], ["isotonic", "venn_abers"], ["mean_replacement", "platt"]],
+        [None, ["temperature"], ["isotonic", "venn_abers"], ["confidence_replacement", "platt"]],
         [[], "platt", ["plat"], [None]],
     ),
     "random_state": mostly([0, 2**32 - 1], [-1, 2**32, 0.5, "x"]),
@@ -195,12 +197,12 @@ for name in ("CalibrationMonitor", "GroupedMonitor"):
     OPTIONS[f"{name}.n_bins"] = mostly([1, 10, 1000], [0, "cube_root", 2.0, 1001])
     OPTIONS[f"{name}.tolerance"] = mostly([0.0, 0.1, 5e-324, 2.99], [-1, 3, np.nan, "x"])
 # Functions with a kernel on predictions, of classes or of distributions.
-OF_CLASSES = ["squared_kernel_calibration_error", "calibration_mean_embedding_error"]
-OF_CLASSES += ["kernel_calibration_test", "mean_embedding_test"]
+OF_CLASSES = ["squared_kernel_calibration_error", "kernel_mean_embedding_error"]
+OF_CLASSES += ["squared_kernel_calibration_test", "kernel_mean_embedding_test"]
 for name in OF_CLASSES:
     kernels = ["total_variation", "euclidean", "gaussian"]
     OPTIONS[f"{name}.kernel"] = mostly(kernels, ["box", np.add.outer, 3])
-for name in ("distribution_kernel_calibration_error", "distribution_mean_embedding_error"):
+for name in ("distribution_kernel_calibration_error", "distribution_kernel_mean_embedding_error"):
     OPTIONS[f"{name}.kernel"] = mostly(["wasserstein"], ["box", np.add.outer, 3])
 # The floor of scores may be learned, that of answers may not.
 FLOOR = mostly(["auto", 0.0, 5e-324, 0.01, 0.3], [0.5, -1.0, np.nan, "x"])

@@ -15,8 +15,8 @@ from skcal.inference import (
     compare_summaries,
     confidence_interval,
     confidence_interval_from_summary,
-    kernel_calibration_test,
     required_samples,
+    squared_kernel_calibration_test,
     t_cal_test,
 )
 from skcal.metrics import MEASURES
@@ -66,11 +66,11 @@ BINARY = {
 CALLS = BINARY | {
     "confidence_interval": partial(confidence_interval, **DRAWN),
     "calibration_test": partial(calibration_test, **DRAWN),
-    "kernel_bootstrap": partial(kernel_calibration_test, **DRAWN),
-    "kernel_blocks": partial(kernel_calibration_test, method="block"),
+    "kernel_bootstrap": partial(squared_kernel_calibration_test, **DRAWN),
+    "kernel_blocks": partial(squared_kernel_calibration_test, method="block"),
     "certified_threshold": partial(inference.certified_threshold, at_most=0.2),
     "net_benefit_difference": bind_third(inference.net_benefit_difference, lambda n: "all"),
-    "kernel_bound": partial(kernel_calibration_test, method="distribution-free"),
+    "kernel_bound": partial(squared_kernel_calibration_test, method="distribution-free"),
     "recalibration_gain": partial(recalibration_gain, recalibrator="temperature", random_state=0),
 }
 V = np.round(np.random.default_rng(3).uniform(0.02, 0.98, 120), 2)
@@ -95,7 +95,7 @@ RANDOM = {
     inference.compare_calibration: lambda **options: inference.compare_calibration(
         Y, V, V**2, measure=ECE, **FEW | options
     )[2],
-    kernel_calibration_test: partial(kernel_calibration_test, Y, V, **FEW),
+    squared_kernel_calibration_test: partial(squared_kernel_calibration_test, Y, V, **FEW),
     inference.mean_calibration_test: partial(inference.mean_calibration_test, Y, V, **FEW),
     recalibration_gain: partial(recalibration_gain, 1 - Y, V, recalibrator="temperature"),
     required_samples: partial(required_samples, V, effect={"slope": 0.3}, **FEW),
@@ -123,7 +123,7 @@ def test_every_function_is_among_them():
     functions.append(recalibration_gain)
     called = {getattr(call, "func", call) for call in CALLS.values()}
     labelled = {f for f in functions if takes(f, "y_true")}
-    apart = {inference.mean_embedding_test, inference.pooled_cox_recalibration}
+    apart = {inference.kernel_mean_embedding_test, inference.pooled_cox_recalibration}
     apart |= {inference.audit_mean_groups}  # of no labels
     apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
     apart.add(inference.mean_recalibration)

@@ -12,8 +12,12 @@ from skcal._numerics.inference._kernel_tests import (
     find_chi_squared,
     sum_resampled_pairs,
 )
-from skcal.inference import _kernel_tests, kernel_calibration_test, mean_embedding_test
-from skcal.metrics import calibration_mean_embedding_error, squared_kernel_calibration_error
+from skcal.inference import (
+    _kernel_tests,
+    kernel_mean_embedding_test,
+    squared_kernel_calibration_test,
+)
+from skcal.metrics import kernel_mean_embedding_error, squared_kernel_calibration_error
 from tests.inference.samples import draw_classes
 
 
@@ -28,7 +32,7 @@ def test_distribution_free_bounds(rng, shrink, unbiased):
     n = 401
     y, proba = draw_classes(rng, n, 3, shrink)
     options = {"method": "distribution-free", "unbiased": unbiased}
-    result = kernel_calibration_test(y, proba, **options)
+    result = squared_kernel_calibration_test(y, proba, **options)
     estimate = squared_kernel_calibration_error(y, proba, unbiased=unbiased)
     assert result.statistic == result.estimate == pytest.approx(estimate, abs=1e-15)
     if unbiased:
@@ -44,28 +48,30 @@ def test_bound_follows_the_kernels(rng):
     y, proba = draw_classes(rng, 100, 3, 1.0)
     options = {"method": "distribution-free", "unbiased": False, "kernel_bound": 5}
     options |= {"kernel": lambda a, b: 5 * gaussian(a, b), "label_kernel": 1.5 * np.eye(3) - 0.5}
-    result = kernel_calibration_test(y, proba, **options)
+    result = squared_kernel_calibration_test(y, proba, **options)
     root = np.sqrt(100 * result.estimate / (5 * 3))
     assert result.pvalue == pytest.approx(np.exp(-(max(0, root - 1) ** 2) / 2), rel=1e-12)
     assert result.pvalue < 1
     with pytest.raises(ValueError, match=r"kernel_bound must be given .* callable kernel"):
-        kernel_calibration_test(y, proba, **options | {"kernel_bound": None})
+        squared_kernel_calibration_test(y, proba, **options | {"kernel_bound": None})
 
 
 def test_negative_estimates_are_no_evidence():
     options = {"method": "distribution-free"}
-    result = kernel_calibration_test([0, 1], [0.6, 0.4], **options)
+    result = squared_kernel_calibration_test([0, 1], [0.6, 0.4], **options)
     assert result.estimate < 0
     assert result.pvalue == 1
     # A biased estimate that rounding makes negative.
     options |= {"unbiased": False, "kernel": gaussian, "kernel_bound": 1.0}
-    assert kernel_calibration_test([0, 0, 1, 1, 1, 1, 1], [5 / 7] * 7, **options).pvalue == 1
+    assert (
+        squared_kernel_calibration_test([0, 0, 1, 1, 1, 1, 1], [5 / 7] * 7, **options).pvalue == 1
+    )
 
 
 @pytest.mark.parametrize("block_size", [2, 5, lambda n: n // 20])
 def test_block_test_standardizes_the_mean_of_blocks(rng, block_size):
     y, proba = draw_classes(rng, 203, 3, 0.3)
-    result = kernel_calibration_test(y, proba, method="block", block_size=block_size)
+    result = squared_kernel_calibration_test(y, proba, method="block", block_size=block_size)
     size = block_size(203) if callable(block_size) else block_size
     blocks = [slice(start, start + size) for start in range(0, 203 - size + 1, size)]
     values = [squared_kernel_calibration_error(y[b], proba[b], labels=range(3)) for b in blocks]
@@ -88,7 +94,7 @@ def test_bootstrap_agrees_with_its_definition(rng, monkeypatch):
     monkeypatch.setattr(_kernel_tests, "draw_counts", lambda *args: counts.astype(np.uint16))
     for tile in (7, 512):
         monkeypatch.setattr(_kernel_tests, "TILE", tile)
-        result = kernel_calibration_test(y, proba, bandwidth=0.3, n_resamples=99)
+        result = squared_kernel_calibration_test(y, proba, bandwidth=0.3, n_resamples=99)
         assert (result.statistic, result.estimate, result.null_mean) == pytest.approx(
             (statistic, estimate, null_mean), abs=1e-14
         )
@@ -124,7 +130,9 @@ def test_calibrated_rare_events_are_not_rejected(n_rows, law):
         v = np.full(n_rows, 0.01) if law == "constant" else 0.02 * rng.random(n_rows)
         v = 1 - v if law == "nearly certain" else v
         y = (rng.random(n_rows) < v).astype(int)
-        rejected += kernel_calibration_test(y, v, random_state=seed, **options).pvalue <= 0.05
+        rejected += (
+            squared_kernel_calibration_test(y, v, random_state=seed, **options).pvalue <= 0.05
+        )
     assert rejected <= binom(60, 0.05).ppf(0.999)
 
 
@@ -139,13 +147,13 @@ def test_bootstrap_counts_are_multinomial(rng):
 def test_mean_embedding_agrees_with_its_definition(rng):
     y, proba = draw_classes(rng, 300, 3, 0.3)
     points = {"test_proba": rng.dirichlet(np.ones(3), 4), "test_labels": [0, 1, 2, 1]}
-    result = mean_embedding_test(y, proba, **points)
+    result = kernel_mean_embedding_test(y, proba, **points)
     distance = np.abs(proba[:, None] - points["test_proba"]).sum(axis=2) / 2
     features = np.exp(-distance) * (np.eye(3)[y] - proba)[:, points["test_labels"]]
     statistic, pvalue, _ = find_chi_squared(features)
     assert result.statistic == pytest.approx(statistic, rel=1e-10)
     assert result.pvalue == pytest.approx(pvalue, rel=1e-9)
-    expected = calibration_mean_embedding_error(y, proba, **points)
+    expected = kernel_mean_embedding_error(y, proba, **points)
     assert result.estimate == pytest.approx(expected, abs=1e-15)
 
 
@@ -155,8 +163,8 @@ def test_certain_predictions(rng, method, unbiased):
     """Always wrong, which bounds need to see, and always right."""
     y = rng.integers(0, 3, 300)
     options = {"method": method, "unbiased": unbiased, "random_state": 0, "n_resamples": 99}
-    assert kernel_calibration_test(y, np.eye(3)[(y + 1) % 3], **options).pvalue < 0.05
-    result = kernel_calibration_test(y, np.eye(3)[y], **options)
+    assert squared_kernel_calibration_test(y, np.eye(3)[(y + 1) % 3], **options).pvalue < 0.05
+    result = squared_kernel_calibration_test(y, np.eye(3)[y], **options)
     assert result.statistic == 0
     assert result.pvalue >= 0.5
 
@@ -165,10 +173,10 @@ def test_pvalues_are_never_0(rng):
     y = rng.integers(0, 2, 20_000)
     proba = np.where(y == 1, 0.001, 0.999)
     proba[::7] = 0.5
-    assert kernel_calibration_test(y[:300], proba[:300], n_resamples=19).pvalue == 1 / 20
+    assert squared_kernel_calibration_test(y[:300], proba[:300], n_resamples=19).pvalue == 1 / 20
     for method in ("block", "distribution-free"):
-        assert kernel_calibration_test(y, proba, method=method).pvalue > 0
-    result = mean_embedding_test(y, proba, test_proba=[0.1, 0.8], test_labels=[1, 1])
+        assert squared_kernel_calibration_test(y, proba, method=method).pvalue > 0
+    result = kernel_mean_embedding_test(y, proba, test_proba=[0.1, 0.8], test_labels=[1, 1])
     assert 0 < result.pvalue < 1e-20
 
 
@@ -180,13 +188,15 @@ def test_dependent_test_points(rng):
         ([0.3, 0.6, 0.6], [1, 0, 1], 2),
     ):
         with pytest.raises(ValueError, match=rf"linearly independent; their rank is {rank}"):
-            mean_embedding_test(y, proba[:, 1], test_proba=test_proba, test_labels=test_labels)
+            kernel_mean_embedding_test(
+                y, proba[:, 1], test_proba=test_proba, test_labels=test_labels
+            )
     y, proba = draw_classes(rng, 50)
     points = {"test_proba": [[0.2, 0.3, 0.5]] * 3, "test_labels": [0, 1, 2], "bandwidth": 0.1}
     for decimals, dtype in product((4, 16), (np.float32, np.float64)):
         # The labels of one prediction sum up to nothing where rows are rounded, too.
         with pytest.raises(ValueError, match="linearly independent; their rank is 2"):
-            mean_embedding_test(y, proba.round(decimals).astype(dtype), **points)
+            kernel_mean_embedding_test(y, proba.round(decimals).astype(dtype), **points)
 
 
 def test_points_of_a_wide_kernel_are_independent():
@@ -195,9 +205,9 @@ def test_points_of_a_wide_kernel_are_independent():
         rng = np.random.default_rng(seed)
         (y, proba), points = draw_classes(rng, 500, 2), rng.dirichlet([1, 1], 10)
         options = {"test_proba": points, "test_labels": [1] * 10, "kernel": "euclidean"}
-        wide = mean_embedding_test(y, proba, bandwidth=10, **options)
+        wide = kernel_mean_embedding_test(y, proba, bandwidth=10, **options)
         # For the bandwidth of each a rank of 10, and nearly the same space of functions.
-        narrow = mean_embedding_test(y, proba, bandwidth=1, **options)
+        narrow = kernel_mean_embedding_test(y, proba, bandwidth=1, **options)
         assert wide.pvalue == pytest.approx(narrow.pvalue, abs=0.1)
 
 
@@ -220,17 +230,17 @@ FREE = {"method": "distribution-free"}
 )
 def test_bad_options(rng, options, message):
     with pytest.raises(ValueError, match=message):
-        kernel_calibration_test(*draw_classes(rng, 30), **options)
+        squared_kernel_calibration_test(*draw_classes(rng, 30), **options)
 
 
 def test_bad_rows():
     with pytest.raises(ValueError, match=r"y_proba must hold at least 2 rows .*; got 1"):
-        kernel_calibration_test([1], [0.2])
+        squared_kernel_calibration_test([1], [0.2])
     p, q = 0.3, 0.3 * (1 + 8e-16)
     with pytest.raises(ValueError, match=r"blocks with different estimates; all 2 are 0.98"):
-        kernel_calibration_test([1] * 4, [p, p, q, q], method="block")
+        squared_kernel_calibration_test([1] * 4, [p, p, q, q], method="block")
     with pytest.raises(ValueError, match=r"blocks with different estimates; all 5 are 0.5"):
-        kernel_calibration_test([1] * 10, [0.5] * 10, method="block")
+        squared_kernel_calibration_test([1] * 10, [0.5] * 10, method="block")
 
 
 @pytest.mark.parametrize(
@@ -246,4 +256,4 @@ def test_bad_rows():
 def test_bad_mean_embedding(rows, options, message):
     points = {"test_proba": [0.3, 0.6], "test_labels": [1, 1]}
     with pytest.raises(ValueError, match=message):
-        mean_embedding_test(*rows, **{**points, **options})
+        kernel_mean_embedding_test(*rows, **{**points, **options})

@@ -15,8 +15,8 @@ from skcal.inference import (
     audit_mean_groups,
     calibration_test,
     compare_summaries,
-    kernel_calibration_test,
     mean_calibration_test,
+    squared_kernel_calibration_test,
     t_cal_test,
 )
 from skcal.regression import distribution_calibration_test
@@ -48,7 +48,7 @@ TESTS = {
     "measure": lambda y: calibration_test(y, V, statistic="smooth_ece", **FEW),
     "groups": lambda y: calibration_test(y, V, groups=GROUPS, **FEW),
     "clusters": lambda y: calibration_test(y, V, clusters=CLUSTERS, **FEW),
-    "kernel": lambda y: kernel_calibration_test(y, PAIRS, method="bootstrap", **FEW),
+    "kernel": lambda y: squared_kernel_calibration_test(y, PAIRS, method="bootstrap", **FEW),
     "bins": lambda y: t_cal_test(y, V, **FEW),
     "summaries": compare,
     "distributions": test_distributions,

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from skcal import inference
-from skcal.inference import calibration_test, kernel_calibration_test, t_cal_test
+from skcal.inference import calibration_test, squared_kernel_calibration_test, t_cal_test
 from tests.inference.samples import check_level, draw_binary, draw_classes, summarize
 
 spiegelhalter, hosmer_lemeshow = inference.spiegelhalter_test, inference.hosmer_lemeshow_test
 kuiper = partial(inference.cumulative_calibration_test, deviation="range")
 smirnov = partial(inference.cumulative_calibration_test, deviation="max")
-blocks = partial(kernel_calibration_test, method="block")
-biased = partial(kernel_calibration_test, method="distribution-free", unbiased=False)
-unbiased = partial(kernel_calibration_test, method="distribution-free", unbiased=True)
+blocks = partial(squared_kernel_calibration_test, method="block")
+biased = partial(squared_kernel_calibration_test, method="distribution-free", unbiased=False)
+unbiased = partial(squared_kernel_calibration_test, method="distribution-free", unbiased=True)
 belt = inference.calibration_belt_test
-embedding = partial(inference.mean_embedding_test, test_proba=[0.2, 0.8], test_labels=[1, 1])
+embedding = partial(inference.kernel_mean_embedding_test, test_proba=[0.2, 0.8], test_labels=[1, 1])
 slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
@@ -82,8 +82,8 @@ def test_never_above_the_level_of_wide_cells(rng):
 @pytest.mark.parametrize(
     ("test", "n", "n_classes", "options"),
     [
-        *((kernel_calibration_test, n, k, {}) for k, n in ((2, 150), (10, 150), (50, 100))),
-        (kernel_calibration_test, 150, 3, {"bandwidth": "median"}),
+        *((squared_kernel_calibration_test, n, k, {}) for k, n in ((2, 150), (10, 150), (50, 100))),
+        (squared_kernel_calibration_test, 150, 3, {"bandwidth": "median"}),
         *((blocks, 400, k, {"block_size": size}) for k, size in ((2, 2), (3, 2), (10, 5), (50, 5))),
         (embedding, 400, 2, {"test_proba": [[0.8, 0.2], [0.2, 0.8]]}),
         (embedding, 400, 3, {"test_proba": np.eye(3)[:2] / 2 + 1 / 6, "test_labels": [2, 0]}),
@@ -106,7 +106,7 @@ def test_level_of_kernel_tests(rng, test, n, n_classes, options):
             slow(belt),
             slow(t_cal_test),
             slow(cox),
-            slow(kernel_calibration_test),
+            slow(squared_kernel_calibration_test),
             slow(calibration_test),
             slow(partial(calibration_test, statistic="smooth_ece")),
         ),

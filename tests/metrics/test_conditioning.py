@@ -76,7 +76,7 @@ def test_moving_predicted_distributions_moves_their_errors_by_no_more_than_they_
     tests = {"test_distribution": normal(0, [0.5, 1.0, 2.0]), "test_targets": [-1.0, 0.0, 1.0]}
     for factor, measure, given in (
         (4, regression.distribution_kernel_calibration_error, {}),
-        (2, regression.distribution_mean_embedding_error, tests),
+        (2, regression.distribution_kernel_mean_embedding_error, tests),
     ):
         value, other = (measure(targets, law, **given, **options) for law in laws)
         assert abs(value - other) <= factor * np.hypot(shift, stretch).mean() * (1 / 0.5 + 1 / 0.25)

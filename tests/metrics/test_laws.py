@@ -9,7 +9,7 @@ from tests.answers import list_numbers
 DECOMPOSITION, CURVE = "calibration_decomposition", "calibration_sharpness_curve"
 BOUNDS = "calibration_distance_bounds"
 CANONICAL, KERNEL = "canonical_calibration_error", "kernel_calibration_error"
-SKCE, UCME = "squared_kernel_calibration_error", "calibration_mean_embedding_error"
+SKCE, UCME = "squared_kernel_calibration_error", "kernel_mean_embedding_error"
 BINNED = {"estimator": "binned"}
 KERNELS = [{"kernel": "gaussian"}, {"kernel": "epanechnikov"}]
 TERMS = {"n_terms": 7, "random_state": 0, "squared": True}

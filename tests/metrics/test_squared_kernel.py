@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist, pdist
 
 from skcal._estimates import _test_points
-from skcal.metrics import calibration_mean_embedding_error, squared_kernel_calibration_error
+from skcal.metrics import kernel_mean_embedding_error, squared_kernel_calibration_error
 
 KERNELS = {
     "total_variation": lambda a, b, s=1.0: np.exp(-cdist(a, b, "cityblock") / 2 / s),
@@ -43,7 +43,7 @@ def test_unit_values(labels, mean, square, embedded):
     value = squared_kernel_calibration_error(*rows, unbiased=False, **options)
     assert value == pytest.approx(square, abs=1e-15)
     points = {"test_proba": [[1, 0], [0.5, 0.5], [0, 1]], "test_labels": [0, 0, 1]}
-    value = calibration_mean_embedding_error(*rows, **options, **points)
+    value = kernel_mean_embedding_error(*rows, **options, **points)
     assert value == pytest.approx(embedded, abs=1e-15)
 
 
@@ -207,9 +207,7 @@ def test_mean_embedding_agrees_with_the_definition(rng, monkeypatch, kernel, chu
         options = {"kernel": kernel, "bandwidth": 0.4, "label_kernel": label_kernel}
         options |= {"test_proba": points, "sample_weight": weights}
         for labels, at_points in ((y, at), (one_hot[y], one_hot[at]), (one_hot[y], at)):
-            value = calibration_mean_embedding_error(
-                labels, proba, test_labels=at_points, **options
-            )
+            value = kernel_mean_embedding_error(labels, proba, test_labels=at_points, **options)
             assert value == pytest.approx(expected, abs=1e-14)
 
 
@@ -217,14 +215,14 @@ def test_mean_embedding_of_names_and_layouts(rng):
     y, both = draw_vectors(rng, 60, 2)
     points = rng.dirichlet([1, 1], 4)
     given = {"test_proba": points, "test_labels": [1, 1, 1, 1]}
-    expected = calibration_mean_embedding_error(y, both, **given)
+    expected = kernel_mean_embedding_error(y, both, **given)
     text, given["test_labels"] = np.array(["no", "yes"])[y], ["yes"] * 4
-    assert calibration_mean_embedding_error(text, both, **given) == expected
+    assert kernel_mean_embedding_error(text, both, **given) == expected
     column = given | {"test_proba": points[:, 1], "pos_label": "yes"}
-    value = calibration_mean_embedding_error(text, both[:, 1], **column)
+    value = kernel_mean_embedding_error(text, both[:, 1], **column)
     assert value == pytest.approx(expected, abs=1e-15)
     # The median is that of the rows, not of the test points.
     median = np.median(pdist(both, "cityblock")[pdist(both) > 0]) / 2
-    value = calibration_mean_embedding_error(text, both, bandwidth="median", **given)
-    expected = calibration_mean_embedding_error(text, both, bandwidth=median, **given)
+    value = kernel_mean_embedding_error(text, both, bandwidth="median", **given)
+    expected = kernel_mean_embedding_error(text, both, bandwidth=median, **given)
     assert value == pytest.approx(expected, abs=1e-14)

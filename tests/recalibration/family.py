@@ -28,9 +28,9 @@ STRUCTURED = {"StructuredMatrixScaling", "StructuredVectorScaling"}
 READS_COUNTS = STRUCTURED | {"AutoRecalibration", "QuadraticScaling", "ScalingBinning", "VennAbers"}
 # Classes that refuse scores which are right in no more than 1 / n_classes of the rows, from this
 # number of classes on.
-NEEDS_ACCURACY = {"MeanReplacement": 2, "RandomizedSmoothing": 3}
+NEEDS_ACCURACY = {"ConfidenceReplacement": 2, "RandomizedSmoothing": 3}
 # Classes that learn nothing of each class by itself.
-FEW_CLASSES = {"MeanReplacement", "RandomizedSmoothing", "TemperatureScaling"}
+FEW_CLASSES = {"ConfidenceReplacement", "RandomizedSmoothing", "TemperatureScaling"}
 # Classes that look at the order of scores alone, or at their values, however near these are.
 SEPARATES = {"HistogramBinning", "IsotonicRecalibration"}
 SEPARATES |= {"KernelRecalibration", "SplineRecalibration"}

@@ -1,4 +1,4 @@
-"""MeanReplacement and RandomizedSmoothing, which keep the predicted class and move its probability.
+"""Recalibrators that keep the predicted class and move its probability.
 
 Theorem 20 of the SmoothECE paper is tested by many draws.
 """
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skcal.metrics import smooth_ece
-from skcal.recalibration import KernelRecalibration, MeanReplacement, RandomizedSmoothing
+from skcal.recalibration import ConfidenceReplacement, KernelRecalibration, RandomizedSmoothing
 from tests.recalibration.family import both_counts, in_two_columns, make_scores
 from tests.reference import reflected_kernel_sum
 
@@ -25,7 +25,7 @@ def test_mean_replacement_follows_its_definition(n_classes, input):
     weights = np.random.default_rng(0).random(len(y))
     accuracy = weights[X.argmax(axis=1) == y].sum() / weights.sum()
     scores = X if input == "proba" else np.log(X) - 4
-    recalibrator = MeanReplacement(input=input).fit(scores, y, sample_weight=weights)
+    recalibrator = ConfidenceReplacement(input=input).fit(scores, y, sample_weight=weights)
     assert recalibrator.accuracy_ == pytest.approx(accuracy, rel=1e-12)
     rest = (1 - accuracy) / (n_classes - 1)
     expected = np.where(X.max(axis=1, keepdims=True) == X, accuracy, rest)
@@ -34,7 +34,7 @@ def test_mean_replacement_follows_its_definition(n_classes, input):
 
 def test_ties_go_to_the_first_class():
     X = [[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [0.6, 0.2, 0.2], [1 / 3, 1 / 3, 1 / 3]]
-    recalibrator = MeanReplacement(classes=["a", "b", "c"])
+    recalibrator = ConfidenceReplacement(classes=["a", "b", "c"])
     with pytest.warns(
         UserWarning, match=r"No row is of .*\['c'\]: what is learned from other class"
     ):
@@ -43,10 +43,10 @@ def test_ties_go_to_the_first_class():
     assert list(recalibrator.predict(X)) == ["a", "b", "a", "a"]
 
 
-@pytest.mark.parametrize("R", [MeanReplacement, RandomizedSmoothing])
+@pytest.mark.parametrize("R", [ConfidenceReplacement, RandomizedSmoothing])
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 def test_warning_exactly_where_the_accuracy_is_no_better_than_chance(R, weight):
-    """The predicted class stays the most probable one of `MeanReplacement`, if barely."""
+    """The predicted class stays the most probable one of `ConfidenceReplacement`, if barely."""
     X = np.tile([0.6, 0.3, 0.1], (36, 1))
     for n_right in (0, 11, 12, 13, 34):
         y = np.where(np.arange(36) < n_right, 0, 1 + np.arange(36) % 2)
@@ -62,7 +62,7 @@ def test_warning_exactly_where_the_accuracy_is_no_better_than_chance(R, weight):
             if n_right == 0:
                 stack.enter_context(pytest.warns(UserWarning, match=r"No row is of .*\[0\]"))
             recalibrator.fit(*arguments)
-        if R is MeanReplacement:
+        if R is ConfidenceReplacement:
             assert recalibrator.predict(X[:1]) == [0]
             np.testing.assert_allclose(recalibrator.predict_proba(X[:1]), 1 / 3, rtol=2e-6)
     # Of two classes the probability of the second is smoothed, which need not be kept.
@@ -73,7 +73,7 @@ def test_predicted_class_survives_float32():
     """A lead in accuracy that float32 cannot hold counts as none."""
     X = np.array([[0.4, 0.6], [0.4, 0.6]], dtype=np.float32)
     for lead in (1e-5, 1e-7, 1e-9):
-        recalibrator, weights = MeanReplacement(), [1.0, 1.0 + lead]
+        recalibrator, weights = ConfidenceReplacement(), [1.0, 1.0 + lead]
         if lead < 1e-5:
             with pytest.warns(UserWarning, match="columns and labels are mixed up"):
                 recalibrator.fit(X, [0, 1], sample_weight=weights)

@@ -426,7 +426,7 @@ ROWS = {
     "StructuredVectorScaling": lambda f, p, z: softmax(
         affine(f, [one / f["temperature_"] for one in centre(z)])
     ),
-    "MeanReplacement": lambda f, p, z: share_the_rest(f, p),
+    "ConfidenceReplacement": lambda f, p, z: share_the_rest(f, p),
 }
 MAPS = {
     "PlattScaling": lambda f, p, s: expit(f["slope"] * s + f["intercept"]),

@@ -27,8 +27,8 @@ NAMES = [name for name in get_recalibrator_names() if name != "auto"]
 REASONS = {
     ("temperature", 2): "a class that is too probable in all rows stays so",
     ("temperature", 3): "a class that is too probable in all rows stays so",
-    ("mean_replacement", 2): "Replace every confidence by the accuracy",
-    ("mean_replacement", 3): "Replace every confidence by the accuracy",
+    ("confidence_replacement", 2): "Replace every confidence by the accuracy",
+    ("confidence_replacement", 3): "Replace every confidence by the accuracy",
     ("randomized_smoothing", 3): "the other classes share the rest evenly",
     ("venn_abers", 2): "larger than their number by about one for each step",
 }

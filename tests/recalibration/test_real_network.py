@@ -61,7 +61,7 @@ def test_errors_of_held_out_rows_fall(rows):
 def test_mean_replacement(rows):
     """Best on calibration of the confidence, worst on proper scores; reference values."""
     X, y, X_rest, y_rest = rows
-    replaced = recalibration.MeanReplacement().fit(X, y).transform(X_rest)
+    replaced = recalibration.ConfidenceReplacement().fit(X, y).transform(X_rest)
     assert expected_calibration_error(y_rest, replaced) == pytest.approx(0.0090, abs=5e-5)
     assert log_loss(y_rest, replaced) == pytest.approx(0.3575, abs=5e-5)
     for other in (X_rest, TemperatureScaling().fit(X, y).transform(X_rest)):

@@ -12,7 +12,7 @@ from skcal.regression import (
     Mixture,
     MultivariateNormal,
     distribution_kernel_calibration_error,
-    distribution_mean_embedding_error,
+    distribution_kernel_mean_embedding_error,
 )
 
 PAIR_OF_STANDARD_NORMALS = 1 - np.sqrt(2) + 1 / np.sqrt(3)
@@ -59,7 +59,7 @@ def measure(kind, arrays, y, **options):
 
 def embed(kind, arrays, y, tests, test_targets, **options):
     options |= {"test_distribution": tests, "test_targets": test_targets}
-    return distribution_mean_embedding_error(y, build(kind, arrays), **options)
+    return distribution_kernel_mean_embedding_error(y, build(kind, arrays), **options)
 
 
 NORMALS = [
@@ -188,7 +188,7 @@ def test_huge_values_do_not_overflow():
         value = distribution_kernel_calibration_error(y, family(y, 1.0))
         assert value == pytest.approx(0, abs=1e-15)
     points = {"test_distribution": norm(), "test_targets": [0.0, 1e200]}  # near and far away
-    value = distribution_mean_embedding_error([0.0], norm(), **points)
+    value = distribution_kernel_mean_embedding_error([0.0], norm(), **points)
     assert value == pytest.approx((1 - 1 / np.sqrt(2)) ** 2 / 2, abs=1e-15)
 
 
@@ -228,7 +228,7 @@ def test_other_forms_of_the_same_distribution(rng, kind):
     assert values == pytest.approx([expected] * len(forms), abs=1e-12)
     if "mixture" in kind:
         expected, *values = (
-            distribution_mean_embedding_error(y, law, test_distribution=form, test_targets=y)
+            distribution_kernel_mean_embedding_error(y, law, test_distribution=form, test_targets=y)
             for form in (law, *forms)
         )
         assert values == pytest.approx([expected] * len(forms), abs=1e-12)

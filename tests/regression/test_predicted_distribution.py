@@ -15,7 +15,7 @@ from skcal.regression import (
     MultivariateNormal,
     continuous_ranked_probability_score,
     distribution_kernel_calibration_error,
-    distribution_mean_embedding_error,
+    distribution_kernel_mean_embedding_error,
     interval_coverage,
     miscalibration_area,
     pit_calibration_error,
@@ -127,7 +127,7 @@ def evaluate_cdf(x, components):
 
 def embed(y, distribution, targets, tests):
     options = {"test_distribution": tests, "test_targets": targets}
-    return distribution_mean_embedding_error(y, distribution, **options)
+    return distribution_kernel_mean_embedding_error(y, distribution, **options)
 
 
 REFUSED = [

@@ -1,15 +1,15 @@
-"""Mean replacement, the trivial recalibrator."""
+"""Every confidence is replaced by the mean accuracy: the trivial recalibrator."""
 
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._confidence import mark_correct, measure_accuracy, share_rest
 
 
-class MeanReplacement(BaseRecalibrator):
+class ConfidenceReplacement(BaseRecalibrator):
     r"""Replace every confidence by the accuracy on the training rows (trivial recalibration).
 
-    It makes the confidence calibrated and useless: calibration errors of the confidence become
-    small, the accuracy stays, and all rows get the same confidence. It demonstrates what a
-    calibration error alone does not detect, and is not for use.
+    Also known as mean replacement [1]_. It makes the confidence calibrated and useless: calibration
+    errors of the confidence become small, the accuracy stays, and all rows get the same confidence.
+    It demonstrates what a calibration error alone does not detect, and is not for use.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ class MeanReplacement(BaseRecalibrator):
 
     Examples
     --------
-    >>> from skcal.recalibration import MeanReplacement
+    >>> from skcal.recalibration import ConfidenceReplacement
     >>> X = [[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.0, 0.1, 0.9], [0.3, 0.2, 0.5], [0.1, 0.5, 0.4]]
-    >>> recalibrator = MeanReplacement().fit(X, [0, 1, 2, 2, 0])
+    >>> recalibrator = ConfidenceReplacement().fit(X, [0, 1, 2, 2, 0])
     >>> recalibrator.accuracy_
     0.8
     >>> recalibrator.predict_proba([[0.36, 0.33, 0.31]]).round(2)
