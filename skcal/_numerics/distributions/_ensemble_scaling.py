@@ -60,6 +60,22 @@ def smooth_absolute(features, targets, mass, gains, width):
     return evaluate
 
 
+def swap_target(members, targets, turn):
+    """Sorted members and targets after another of the numbers of each row becomes the target.
+
+    The rank of the target among all of them moves on by this part of their number, and from the
+    last to the first, so that it stays uniform if it was. Members are sorted, with NaN at the end.
+    """
+    pooled = np.sort(np.column_stack([members, targets]), axis=1)
+    count = count_members(pooled)
+    below = np.count_nonzero(pooled < targets[:, None], axis=1)
+    up_to = np.count_nonzero(pooled <= targets[:, None], axis=1)
+    rank = (below + up_to - 1) // 2
+    place = (rank + np.rint(turn * count).astype(np.intp).clip(1)) % count
+    is_left = np.arange(pooled.shape[1]) != place[:, None]
+    return pooled[is_left].reshape(members.shape), pooled[~is_left]
+
+
 def scale_ensemble(members, targets, weights):
     """Intercept, slope of the mean and scale of the deviations with the least CRPS.
 
