@@ -79,12 +79,12 @@ class EnsembleRecalibrator(DistributionRecalibrator):
         X : array-like of shape (n_samples, n_members)
             Members of the ensemble of each row; NaN is a missing member.
         quantiles : array-like of shape (n_levels,), default=(0.1, 0.5, 0.9)
-            Levels, strictly between 0 and 1; or one number.
+            Levels from 1 / (m + 1) to m / (m + 1) in rows of m members; or one number.
 
         Returns
         -------
         ndarray of shape (n_samples, n_levels)
-            A column for each level: the smallest member with at least this share up to it.
+            A column for each level, see the method `ppf` of :class:`~skcal.metrics.Ensemble`.
         """
         ensemble = self.predict_distribution(X)
         levels = check_levels("quantiles", quantiles)

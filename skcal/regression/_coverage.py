@@ -6,9 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._input._predicted._points import check_levels, read_quantiles
+from skcal._input._predicted._distributions import unwrap
+from skcal._input._predicted._points import Ensemble, check_levels, read_quantiles
 from skcal._input._predicted._response_rows import (
     check_values,
+    read_pit,
     read_ppf,
     refuse_rows,
 )
@@ -73,6 +75,11 @@ def interval_coverage(
     and holds both ends. The intervals of calibrated predictions cover their nominal level [1]_;
     those of a discrete distribution may cover more.
 
+    Of an ensemble, each target is spread evenly over the interval of its PIT, see
+    :func:`probability_integral_transform`, and counts with the part of it from (1 - p) / 2 to
+    (1 + p) / 2: the probability that the interval of a randomized PIT covers it. So any number of
+    members covers the nominal level if target and members are exchangeable.
+
     References
     ----------
     .. [1] T. Gneiting, F. Balabdaoui, A. E. Raftery (2007). Probabilistic forecasts, calibration
@@ -91,10 +98,16 @@ def interval_coverage(
     weights = check_sample_weight(sample_weight, len(targets))
     checked = check_levels("levels", levels)
     is_covered = np.empty((len(targets), len(checked)))
+    distribution = unwrap(distribution)
+    pit = read_pit(targets, distribution) if isinstance(distribution, Ensemble) else None
     for k, level in enumerate(checked):
-        low = read_ppf(len(targets), distribution, (1 - level) / 2)
-        high = read_ppf(len(targets), distribution, (1 + level) / 2)
-        is_covered[:, k] = (low <= targets) & (targets <= high)
+        ends = (1 - level) / 2, (1 + level) / 2
+        if pit is None:
+            low, high = (read_ppf(len(targets), distribution, end) for end in ends)
+            is_covered[:, k] = (low <= targets) & (targets <= high)
+        else:
+            low, high = (np.clip(side, *ends) for side in pit)
+            is_covered[:, k] = (high - low) / (pit[1] - pit[0])
     return coverage(is_covered, weights)
 
 

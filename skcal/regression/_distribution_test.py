@@ -166,11 +166,13 @@ def _make_target_source(targets, distribution):
         raise ValueError("distribution must not be Quantiles if statistic is a function.")
     if not isinstance(distribution, Ensemble):
         return lambda u: (read_ppf(n_rows, distribution, u), distribution)
-    pooled = np.column_stack([read_members("distribution", distribution, n_rows), targets])
-    rows = np.arange(n_rows)
+    members = read_members("distribution", distribution, n_rows, missing=True)
+    pooled, rows = np.column_stack([members, targets]), np.arange(n_rows)
+    present = np.argsort(np.isnan(pooled), axis=1, kind="stable")
+    count = np.count_nonzero(~np.isnan(pooled), axis=1)
 
     def draw(u):
-        place = np.minimum((u * pooled.shape[1]).astype(np.intp), pooled.shape[1] - 1)
+        place = present[rows, np.minimum((u * count).astype(np.intp), count - 1)]
         members = pooled[:, :-1].copy()
         is_member = place < members.shape[1]
         members[rows[is_member], place[is_member]] = targets[is_member]

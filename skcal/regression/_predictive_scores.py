@@ -323,11 +323,9 @@ def _score_rows(targets, distribution):
 def _score_members(targets, ensemble, is_fair):
     """CRPS of each row of an ensemble."""
     members = read_members("distribution", ensemble, len(targets), missing=True)
-    count = np.count_nonzero(~np.isnan(members), axis=1)
-    needed = "two members that are not NaN if fair" if is_fair else "a member that is not NaN"
-    refuse_rows(
-        f"Each row of the members of distribution must have {needed}", members, count < 1 + is_fair
-    )
+    if is_fair:
+        needed = "Each row of the members of distribution must have two that are not NaN if fair"
+        refuse_rows(needed, members, np.count_nonzero(~np.isnan(members), axis=1) < 2)
     with np.errstate(over="ignore", invalid="ignore"):
         return score_ensemble(targets, members, is_fair)
 

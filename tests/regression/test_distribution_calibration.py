@@ -46,6 +46,31 @@ def test_all_outcomes_of_a_coin(statistic):
         assert result.pvalue == pytest.approx(expected, abs=5 * np.sqrt(0.25 / n_draws))
 
 
+@pytest.mark.parametrize("statistic", ["pit_calibration_error", metrics.interval_coverage])
+def test_missing_members_make_a_smaller_ensemble(statistic, rng):
+    """The same draws as without a column of NaN, and some rows with fewer members."""
+    y, members = rng.normal(size=30), rng.normal(size=(30, 4))
+
+    def measure(y, law):
+        return float(statistic(y, law, levels=0.5)[0])
+
+    options = {"statistic": measure if callable(statistic) else statistic}
+    options |= {"n_resamples": 99, "random_state": 0}
+    whole = distribution_calibration_test(y, Ensemble(members), **options)
+    padded = np.insert(members, [0, 2], np.nan, axis=1)
+    assert distribution_calibration_test(y, Ensemble(padded), **options) == whole
+    members[::2, 1:3] = np.nan
+    odd, even = (y[k::2] for k in (1, 0))
+    result = distribution_calibration_test(y, Ensemble(members), **options)
+    assert 0 < result.pvalue <= 1
+    if callable(statistic):
+        parts = [
+            measure(even, Ensemble(members[::2, [0, 3]])),
+            measure(odd, Ensemble(members[1::2])),
+        ]
+        assert result.statistic == pytest.approx(np.mean(parts))
+
+
 def test_all_exchanges_of_targets_and_members():
     """Each of the three numbers of a row may be its target: 27 samples are equally likely."""
     pooled = np.array([[4.0, 0, 1], [2.5, 2, 5], [7, 3, 3.5]])

@@ -159,7 +159,9 @@ def test_missing_members(R):
     np.testing.assert_allclose(found[:, [0, 1, 5, 6]], whole.transform(members), rtol=1e-9)
     np.testing.assert_allclose(model.predict(empty), whole.predict(members), rtol=1e-9)
     np.testing.assert_allclose(
-        model.predict_quantiles(empty), whole.predict_quantiles(members), rtol=1e-9
+        model.predict_quantiles(empty, [0.2, 0.7]),
+        whole.predict_quantiles(members, [0.2, 0.7]),
+        rtol=1e-9,
     )
     members[::3, 1] = members[1::5, 3] = np.nan
     some = R().fit(members, y)
@@ -194,8 +196,13 @@ def test_methods_of_an_ensemble():
     np.testing.assert_array_equal(law.cdf([4.0, 1.9]), [1, 1 / 4])
     np.testing.assert_array_equal(law.mean(), [2, 3])
     np.testing.assert_allclose(law.std(), np.sqrt([2, 5]))
-    np.testing.assert_array_equal(law.ppf(0.6), [1, 4])
-    np.testing.assert_array_equal(law.ppf(0.7), [4, 4])
+    np.testing.assert_array_equal(law.ppf(0.5), [1, 3])
+    np.testing.assert_allclose(law.ppf(0.6), [2.2, 4], rtol=1e-15)
+    for q in (0.2, 0.8):  # that of the first row is between .25 and .75
+        with pytest.raises(ValueError, match=f"between 0.25 and 0.75 for rows of 3.*; got {q}"):
+            law.ppf(q)
+    with pytest.raises(ValueError, match=r"row of members must have .* not NaN; row 1 has none"):
+        Ensemble([[1.0], [np.nan]]).ppf(0.5)
     with pytest.raises(ValueError, match=r"x must be one number, or one for each of the 2 rows"):
         law.cdf([1.0, 2.0, 3.0])
 
@@ -297,13 +304,13 @@ def test_gain_is_that_of_weights_from_the_other_folds():
 
 @pytest.mark.parametrize("n_members", [3, 10])
 def test_right_ensembles_of_few_members_stay(n_members):
-    """Each changes in at most 10 % of samples: 10 of 12 do with a probability below 1e-8."""
+    """Each changes in at most 10 % of samples: all 6 do with a probability of 1e-6."""
     n_changed = 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         pooled = rng.normal(size=(80, 1)) + rng.normal(size=(80, n_members + 1))
-        n_changed += AutoEnsemble().fit(pooled[:, 1:], pooled[:, 0]).weights_[0] < 1
-    assert n_changed < 10
+        n_changed += AutoEnsemble(cv=2).fit(pooled[:, 1:], pooled[:, 0]).weights_[0] < 1
+    assert n_changed < 6
 
 
 @pytest.mark.parametrize("missing", [False, True])

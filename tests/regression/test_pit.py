@@ -125,17 +125,49 @@ def test_next_to_a_point(width):
     assert pit_calibration_error(np.zeros(2), law) == pytest.approx(0.25, abs=1e-7)
 
 
+def place_targets(pooled):
+    """Each number of each row as the target of the others: equally likely if exchangeable."""
+    pooled = np.atleast_2d(pooled)
+    n = pooled.shape[1]
+    others = np.array([np.delete(row, k) for row in pooled for k in range(n)])
+    return pooled.ravel(), others
+
+
+@pytest.mark.parametrize("n_members", [1, 2, 5, 11, 20])
+def test_right_ensembles_keep_their_promises(n_members, rng):
+    """Over all exchanges of target and members, also with missing ones and with ties."""
+    y, members = place_targets(rng.normal(size=(3, n_members + 1)))
+    for k in range(1, n_members + 1):
+        is_below = y <= Ensemble(members).ppf(k / (n_members + 1))
+        assert is_below.mean() == pytest.approx(k / (n_members + 1))
+    assert y.mean() == pytest.approx(Ensemble(members).mean().mean())
+    at = np.median(members)
+    assert np.mean(y <= at) == pytest.approx(Ensemble(members).cdf(at).mean())
+    levels = [0.01, 0.3, 0.5, 0.9, 0.99]
+    for values, given in (place_targets(rng.integers(3, size=(3, n_members + 1))), (y, members)):
+        some = np.insert(given.astype(float), 0, np.nan, axis=1)
+        for law in (Ensemble(given), Ensemble(some)):
+            np.testing.assert_allclose(interval_coverage(values, law, levels=levels), levels)
+            assert pit_calibration_error(values, law) == pytest.approx(0, abs=1e-12)
+
+
+def test_quantiles_of_ensembles_between_and_beyond_the_members():
+    law = Ensemble([[3.0, 1.0, 2.0, 6.0]])
+    for q, expected in ((0.2, 1), (0.3, 1.5), (0.7, 4.5), (0.8, 6), (0.4 * (1 + 1e-15), 2)):
+        assert law.ppf(q) == pytest.approx(expected, rel=1e-12)
+    assert law.ppf((1 - 0.6) / 2) == 1  # however that is rounded
+    for q in (0.19, 0.81):
+        with pytest.raises(ValueError, match=r"between 0\.2 and 0\.8 for rows of 4 members"):
+            law.ppf(q)
+    assert Ensemble([[-1e308, 1e308]]).ppf(0.5) == 0
+
+
 def test_coverage_of_ensembles_and_quantiles():
     y = [0.0, 1.0, 2.5, 9.0]
     members = Ensemble([[0, 1, 2, 3]] * 4)
-    # The quantiles at 1/4 and 3/4 of four members are the first and the third.
-    np.testing.assert_array_equal(interval_coverage(y, members, levels=[0.5]), [0.5])
-    # Those at .15 and .85 of twenty are the third and the seventeenth, however .3 / 2 is rounded.
-    for n_members, level in ((20, 0.7), (40, 0.95), (1000, 0.99)):
-        members = Ensemble([np.arange(1.0, n_members + 1)] * 3)
-        ends = round((1 - level) / 2 * n_members), round((1 + level) / 2 * n_members)
-        y_true = [*ends, ends[0] - 0.5]
-        assert interval_coverage(y_true, members, levels=[level]) == pytest.approx(2 / 3)
+    # PITs from 0 to .4, .2 to .6, .6 to .8 and .8 to 1, of which .25 to .75 is covered.
+    expected = np.mean([0.15 / 0.4, 0.35 / 0.4, 0.15 / 0.2, 0])
+    np.testing.assert_allclose(interval_coverage(y, members, levels=[0.5]), [expected])
     quantiles = Quantiles([[0.5, 2.5]] * 4, [0.25, 0.75])
     np.testing.assert_array_equal(interval_coverage(y, quantiles, levels=[0.5]), [0.5])
     with pytest.raises(ValueError, match=r"must hold 0.1; got \[0.25, 0.75\]"):

@@ -10,8 +10,8 @@ from skcal._tools._show_record import as_record
 
 # Members of an ensemble that are sorted at a time.
 _BLOCK = 1 << 20
-# A level that is rounded up by this part of it still means the member that it is at.
-_ROUNDING = 4 * np.finfo(np.float64).eps
+# Ranks that differ by less from a whole number do so by rounding of the level.
+_ROUNDING = 1e-9
 
 
 @as_record
@@ -23,36 +23,68 @@ class Ensemble(NamedTuple):
     Attributes
     ----------
     members : array-like of shape (n_samples, n_members)
-        Members of the ensemble of each row, in any order. NaN is a missing member, which only
-        :func:`continuous_ranked_probability_score` and the methods here take.
+        Members of the ensemble of each row, in any order. NaN is a missing member, which
+        :func:`continuous_ranked_probability_score`, all that is made of the PIT, such as
+        :func:`pit_calibration_error`, :func:`interval_coverage`, and the methods here take.
+
+    Notes
+    -----
+    An ensemble is right if target and members are exchangeable. Then the target is one of m + 1
+    numbers, each of which is the k-th smallest with the same probability, so that it is at most the
+    k-th of m members with probability k / (m + 1) [1]_.
+
+    References
+    ----------
+    .. [1] T. M. Hamill (2001). Interpretation of rank histograms for verifying ensemble forecasts.
+       Monthly Weather Review 129, 550-560.
+       :doi:`10.1175/1520-0493(2001)129<0550:IORHFV>2.0.CO;2`
+
+    Examples
+    --------
+    >>> from skcal.metrics import Ensemble
+    >>> ensemble = Ensemble([[3.0, 1.0, 4.0, 2.0]])
+    >>> ensemble.ppf(0.2), ensemble.ppf(0.5)
+    (array([1.]), array([2.5]))
     """
 
     members: ArrayLike
 
     def ppf(self, q: float) -> np.ndarray:
-        """Quantile of the ensemble members of every row.
+        """Quantile of every row, which a target exchangeable with the members is below.
 
         Parameters
         ----------
         q : float
-            Level of the quantile, in (0, 1).
+            Level of the quantile, from 1 / (m + 1) to m / (m + 1) in rows of m members: beyond
+            them the members say nothing.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The member of each row.
+            The k-th smallest member for a level of k / (m + 1), and values on the line between two
+            members for levels between theirs.
 
         Raises
         ------
         ValueError
-            If the members are invalid, or `q` does not lie in (0, 1).
+            If the members are invalid, or too few for `q`.
         """
-        members = _read_matrix("members", self.members, missing=True)
+        members = np.sort(_read_matrix("members", self.members, missing=True), axis=1)
         if not 0 < q < 1:
             raise ValueError(f"q must lie strictly between 0 and 1; got {q}.")
-        find = np.nanquantile if np.isnan(members).any() else np.quantile
-        # Rounding of (1 - level) / 2 must not take the next member.
-        return find(members, q * (1 - _ROUNDING), axis=1, method="inverted_cdf")
+        count = np.count_nonzero(~np.isnan(members), axis=1)
+        rank = q * (count + 1)
+        rank = np.where(np.abs(rank - np.rint(rank)) < _ROUNDING, np.rint(rank), rank)
+        if ((rank < 1) | (rank > count)).any():
+            few = count.min()
+            raise ValueError(
+                f"q must lie between {1 / (few + 1):.3g} and {few / (few + 1):.3g} for rows of "
+                f"{few} members, the levels of the smallest and the largest; got {q}."
+            )
+        place = rank.astype(np.intp) - 1
+        rows, part = np.arange(len(members)), rank % 1
+        low, high = members[rows, place], members[rows, np.minimum(place + 1, count - 1)]
+        return np.clip((1 - part) * low + part * high, low, high)
 
     def cdf(self, x: ArrayLike) -> np.ndarray:
         """Share of the ensemble members of every row up to a number.
@@ -71,6 +103,13 @@ class Ensemble(NamedTuple):
         ------
         ValueError
             If the members are invalid, or `x` has another length.
+
+        Notes
+        -----
+        If members and targets are exchangeable, the mean share at a fixed number is on average that
+        of the targets. The share of a row is no calibrated probability, however: it is 0 or 1
+        where few members agree, and varies more than the probability of the row. To test an event,
+        test the ensemble of events, as :ref:`events-of-ensembles` does.
         """
         members = _read_matrix("members", self.members, missing=True)
         at = read_numbers("x", x).astype(np.float64)
@@ -232,6 +271,12 @@ def _read_matrix(name, members, missing=False):
         raise ValueError(
             f"{name} must have shape (n_samples, n_members) and hold at least one member; "
             f"got shape {members.shape}."
+        )
+    is_empty = np.isnan(members).all(axis=1)
+    if is_empty.any():
+        raise ValueError(
+            f"Each row of {name[0].lower()}{name[1:]} must have a member that is not NaN; "
+            f"row {np.flatnonzero(is_empty)[0]} has none."
         )
     return members
 

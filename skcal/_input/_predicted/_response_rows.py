@@ -125,9 +125,9 @@ def read_pit(targets, distribution):
     """
     distribution = unwrap(distribution)
     if isinstance(distribution, Ensemble):
-        members = read_members("distribution", distribution, len(targets))
+        members = read_members("distribution", distribution, len(targets), missing=True)
         below, up_to = (_count(members, targets, compare) for compare in (np.less, np.less_equal))
-        n_pooled = members.shape[1] + 1
+        n_pooled = 1 + np.count_nonzero(~np.isnan(members), axis=1)
         return below / n_pooled, (up_to + 1) / n_pooled
     if isinstance(distribution, Quantiles):
         values, levels = sort_quantiles("distribution", distribution, len(targets))
@@ -169,10 +169,10 @@ def make_pit_source(targets, distribution):
         return lambda u: (u, u)
     n_rows = len(targets)
     if isinstance(distribution, Ensemble):
-        members = read_members("distribution", distribution, n_rows)
-        pooled = np.sort(np.column_stack([members, targets]), axis=1)
+        members = read_members("distribution", distribution, n_rows, missing=True)
+        pooled = np.sort(np.column_stack([members, targets]), axis=1)  # NaN at the end
         low, high = _find_blocks(pooled)
-        n_pooled = pooled.shape[1]
+        n_pooled = np.count_nonzero(~np.isnan(pooled), axis=1)
 
         def draw(u):
             place = np.minimum((u * n_pooled).astype(np.intp), n_pooled - 1)
