@@ -64,16 +64,26 @@ def sum_by_unit(y, p, w, member, power, coefficients, columns=(0, 1)):
     ]
 
 
-def find_covariance(scores, information, *, jackknife):
+def find_steps(scores, information, *, jackknife=True):
     rest = information.sum(axis=0) - (information if jackknife else 0 * information)
-    steps = np.stack([np.linalg.solve(one, score) for one, score in zip(rest, scores, strict=True)])
+    return np.stack([np.linalg.solve(one, score) for one, score in zip(rest, scores, strict=True)])
+
+
+def find_covariance(scores, information, *, jackknife):
+    steps = find_steps(scores, information, jackknife=jackknife)
     return steps.T @ steps
 
 
-def find_degrees(information, place):
+def count_degrees(told, steps):
+    """From shares in the information, and squares of steps, whose fourth moments are normal."""
+    parts = steps**2 / np.sum(steps**2)
+    return 1 / max(np.sum(told**2), np.sum(parts**2) - 2 / len(told)) - 1
+
+
+def find_degrees(scores, information, place):
     direction = np.linalg.inv(information.sum(axis=0))[place]
     told = np.einsum("gij,i,j->g", information, direction, direction)
-    return 1 / ((told / told.sum()) ** 2).sum() - 1
+    return count_degrees(told / told.sum(), find_steps(scores, information)[:, place])
 
 
 def find_error(interval, degrees, confidence_level=0.95):
@@ -102,15 +112,17 @@ def test_covariance(power, kind):
     np.testing.assert_allclose(np.sqrt(np.diag(plain)), STATSMODELS[power][kind], atol=1e-8)
     errors = np.sqrt(np.diag(find_covariance(*units, jackknife=True)))
     for place in range(2):
-        error = find_error(found[place], find_degrees(units[1], place), 0.9)
+        error = find_error(found[place], find_degrees(*units, place), 0.9)
         assert error == pytest.approx(errors[place], rel=1e-9)
 
 
 def test_errors_of_least_squares():
     """OLS(...).fit(cov_type="HC3") of statsmodels 0.15.0."""
     found = mean_recalibration(Y, P)
-    ((_, information), places) = sum_by_unit(Y, P, np.ones(12), None, 0, (0, 1)), (0, 1)
-    errors = [find_error(found[k], find_degrees(information, k)) for k in places]
+    units = sum_by_unit(
+        Y, P, np.ones(12), None, 0, (found.intercept.estimate, found.slope.estimate)
+    )
+    errors = [find_error(found[k], find_degrees(*units, k)) for k in (0, 1)]
     np.testing.assert_allclose(errors, [1.4221571418, 0.5701578392], atol=1e-9)
 
 
@@ -152,10 +164,12 @@ def test_shift_of_normal_targets(rng):
     found = mean_recalibration(p + residual, p)
     assert found.calibration_in_the_large.estimate == pytest.approx(residual.mean())
     error = np.sqrt(np.sum((residual - residual.mean()) ** 2)) / (n - 1)
-    half = t.isf(0.025, n - 1) * error
+    degrees = count_degrees(np.full(n, 1 / n), residual - residual.mean())
+    assert n / 3 < degrees <= n - 1 + 1e-9
+    half = t.isf(0.025, degrees) * error
     assert found.calibration_in_the_large.high - residual.mean() == pytest.approx(half)
     statistic = (residual.mean() / error) ** 2
-    expected = statistic, 2 * t.sf(np.sqrt(statistic), n - 1), residual.mean() ** 2
+    expected = statistic, 2 * t.sf(np.sqrt(statistic), degrees), residual.mean() ** 2
     np.testing.assert_allclose(found.intercept_test[:3], expected, rtol=1e-9)
 
 
@@ -179,7 +193,8 @@ def test_hotelling_by_its_definition():
     difference = coefficients - [0, 1]
     statistic = difference @ np.linalg.solve(covariance, difference)
     shares = [np.trace(np.linalg.solve(information.sum(axis=0), one)) / 2 for one in information]
-    known = max(1 / np.sum(np.square(shares)) - 2, 0.1)
+    along = find_steps(scores, information) @ np.linalg.solve(covariance, difference)
+    known = max(count_degrees(np.array(shares), along) - 1, 0.1)
     pvalue = f.sf(statistic * known / (2 * (known + 1)), 2, known)
     np.testing.assert_allclose(found.test[:2], [statistic, pvalue], rtol=1e-9)
 
@@ -205,7 +220,7 @@ def test_weights_units_and_order_of_rows(power, rng):
     )
     np.testing.assert_allclose(units[0].sum(axis=0), 0, atol=1e-9)
     covariance = find_covariance(*units, jackknife=True)
-    error = find_error(found.slope, find_degrees(units[1], 1))
+    error = find_error(found.slope, find_degrees(*units, 1))
     assert error == pytest.approx(np.sqrt(covariance[1, 1]), rel=1e-9)
     rows = {"power": power, "sample_weight": 1e5 * np.append(weights[order], 0)}
     moved = mean_recalibration(np.append(Y[order], 7), np.append(P[order], 9), **rows)

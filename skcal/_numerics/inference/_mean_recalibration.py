@@ -159,6 +159,7 @@ class MeanRecalibrationModel:
         totals = told.sum(axis=1, keepdims=True)
         told = np.divide(told, totals, where=totals > 0, out=np.ones(told.shape))
         jointly = np.tensordot(inverse, parts) / len(whole)
+        squared, squared_jointly = (told**2).sum(axis=1), jointly @ jointly
         covariance, distance = np.full(whole.shape, np.inf), 0.0
         steps, rest = _solve(whole[:, :, None] - parts, scores)
         if (rest > _LEAST_REST * np.linalg.det(whole)).all():
@@ -167,7 +168,9 @@ class MeanRecalibrationModel:
             with np.errstate(over="ignore", invalid="ignore"):  # of what the rows hardly tell
                 distance = measure_distance(point, steps.T @ steps)
                 covariance = own.T @ own
-        degrees = find_degrees((told**2).sum(axis=1)), float(find_degrees(jointly @ jointly))
+            squared = np.maximum(squared, _square_shares(own))
+            squared_jointly = max(squared_jointly, _square_shares(_project(steps, point)))
+        degrees = find_degrees(squared), float(find_degrees(squared_jointly))
         units = np.array([self._unit, 1.0])
         differences = _transform(point, to_own)
         loss = self._average_loss(loss)
@@ -217,6 +220,24 @@ def _solve(matrices, sides):
     one, other = sides
     solutions = np.stack([last * one - second * other, first * other - second * one])
     return solutions, first * last - second**2
+
+
+def _square_shares(steps):
+    """Sum of the squared shares of units in the sum of squared steps, less 2 / n of n units.
+
+    That is about 1 / n for normal steps, whose fourth moment is 3, and more for heavy tails.
+    """
+    sizes = np.abs(steps).max(axis=0)
+    squares = np.divide(steps, sizes, where=sizes > 0, out=np.zeros(steps.shape)) ** 2
+    return (squares**2).sum(axis=0) / np.maximum(squares.sum(axis=0), 1) ** 2 - 2 / len(steps)
+
+
+def _project(steps, point):
+    """Steps along the direction that makes `measure_distance` of the point."""
+    units = np.abs(steps).max(axis=0)
+    units[units == 0] = 1.0
+    scaled = steps / units
+    return scaled @ (np.linalg.pinv(scaled.T @ scaled, hermitian=True) @ (point / units))
 
 
 def _transform(points, matrix):
