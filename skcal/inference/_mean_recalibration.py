@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from skcal._input._predicted._means import (
     check_power,
     read_recalibrated_means,
@@ -14,9 +16,13 @@ from skcal._numerics.inference._mean_recalibration import MeanRecalibrationModel
 from skcal._numerics.recalibration._mean_scaling import LOGIT
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal._tools._warnings import warn
 from skcal._tools._words import show_pvalue
 from skcal.inference._interval_result import Interval
 from skcal.inference._test_result import TestResult
+
+# Fewer targets that are not 0, among more that are, tell too little of how amounts vary.
+_FEWEST_AMOUNTS = 10
 
 
 @as_record
@@ -114,6 +120,12 @@ def mean_recalibration(
         largest prediction. With link "logit", if a prediction is
         not between 0 and 1, or if no intercept and slope fit best.
 
+    Warns
+    -----
+    UserWarning
+        If fewer than ten targets, and less than half of them, are not 0: tests then reject right
+        predictions too often. Not with link "logit".
+
     See Also
     --------
     cox_recalibration : The same for probabilities.
@@ -140,10 +152,16 @@ def mean_recalibration(
 
     which is HC3 for a power of 0; A in place of :math:`A - A_i` would make it HC0. With `clusters`
     i runs over clusters (CR3). Intervals and tests of one coefficient have the quantiles of
-    Student's distribution with :math:`1 / \sum_i h_i^2 - 1` degrees of freedom, :math:`h_i` the
-    share of i in the information on this coefficient, and the test of both Hotelling's. Statistics
-    are squared t ratios and Hotelling's :math:`T^2`. Where a fit is impossible without one row or
-    cluster, intervals are infinite, and p-values are 1.
+    Student's distribution with
+
+    .. math:: 1 \Big/ \max\Bigl(\sum_i h_i^2,\; \sum_i q_i^2 - \frac{2}{n}\Bigr) - 1
+
+    degrees of freedom, with :math:`h_i` the share of i of n in the information on this coefficient,
+    and :math:`q_i` its share in the variance :math:`\sum_i d_i^2`: a few large amounts make it that
+    of a few rows. The second sum is :math:`3 / n - 2 / n` for normal :math:`d_i`. The test of both
+    has Hotelling's distribution, with shares in the variance along the difference that is tested.
+    Statistics are squared t ratios and Hotelling's :math:`T^2`. Where a fit is impossible without
+    one row or cluster, intervals are infinite, and p-values are 1.
 
     All are approximations for many rows, and skewed targets need more of them. The tests at 5 %
     rejected 3 to 7 % of calibrated samples of 100 rows, and 4 to 6 % of 1000: of counts with
@@ -181,6 +199,7 @@ def mean_recalibration(
         rows = read_recalibrated_risks(y_true, y_pred, sample_weight, clusters)
     else:
         rows = read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters)
+        _warn_of_few_amounts(rows.targets)
     model = MeanRecalibrationModel(
         rows.targets,
         rows.predictions,
@@ -203,3 +222,12 @@ def mean_recalibration(
             for (statistic, pvalue), gain in tests
         ),
     )
+
+
+def _warn_of_few_amounts(targets):
+    n_amounts = np.count_nonzero(targets)
+    if n_amounts < min(_FEWEST_AMOUNTS, len(targets) / 2):
+        warn(
+            f"y_true is 0 in all but {n_amounts} of {len(targets)} rows. With fewer than "
+            f"{_FEWEST_AMOUNTS}, right predictions are rejected too often."
+        )
