@@ -64,7 +64,7 @@ def tabulate():
                 if power == 0 or draw is not draw_normal
                 for value in count_rejections(draw, n, power)
             ]
-            cells += [""] * (3 * len(POWERS) - len(cells))
+            cells += ['""'] * (3 * len(POWERS) - len(cells))
             print(f'   "{name}", {n}, {", ".join(cells)}')
 
 

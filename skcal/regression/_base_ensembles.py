@@ -84,7 +84,7 @@ class EnsembleRecalibrator(DistributionRecalibrator):
         Returns
         -------
         ndarray of shape (n_samples, n_levels)
-            A column for each level, see the method `ppf` of :class:`~skcal.metrics.Ensemble`.
+            A column for each level, see the method `ppf` of :class:`~skcal.regression.Ensemble`.
         """
         ensemble = self.predict_distribution(X)
         levels = check_levels("quantiles", quantiles)

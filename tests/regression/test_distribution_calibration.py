@@ -46,7 +46,7 @@ def test_all_outcomes_of_a_coin(statistic):
         assert result.pvalue == pytest.approx(expected, abs=5 * np.sqrt(0.25 / n_draws))
 
 
-@pytest.mark.parametrize("statistic", ["pit_calibration_error", metrics.interval_coverage])
+@pytest.mark.parametrize("statistic", ["pit_calibration_error", regression.interval_coverage])
 def test_missing_members_make_a_smaller_ensemble(statistic, rng):
     """The same draws as without a column of NaN, and some rows with fewer members."""
     y, members = rng.normal(size=30), rng.normal(size=(30, 4))

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from skcal import recalibration, regression
 from skcal._input._predicted._response_rows import read_pit
 from skcal.regression import (
-    Ensemble,
     ConformalInterval,
+    Ensemble,
     IsotonicDistributionalRegression,
     NotPredictionsError,
     QuantileRecalibration,
@@ -93,7 +93,7 @@ def test_names_of_columns(R):
 def test_at_the_end_of_a_pipeline_and_saved(R):
     X, y = make_predictions(R)
     model = make_pipeline("passthrough", R()).fit(X, y)
-    data, trusted = skops.io.dumps(model), recalibration.TRUSTED_TYPES
+    data, trusted = skops.io.dumps(model), regression.TRUSTED_TYPES
     for again in (pickle.loads(pickle.dumps(model)), skops.io.loads(data, trusted=trusted)):
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
     error = np.mean((y - model.predict(X)) ** 2)

@@ -41,7 +41,7 @@ class Ensemble(NamedTuple):
 
     Examples
     --------
-    >>> from skcal.metrics import Ensemble
+    >>> from skcal.regression import Ensemble
     >>> ensemble = Ensemble([[3.0, 1.0, 4.0, 2.0]])
     >>> ensemble.ppf(0.2), ensemble.ppf(0.5)
     (array([1.]), array([2.5]))
