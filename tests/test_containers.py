@@ -369,10 +369,99 @@ def test_columns_named_after_the_labels_in_another_order(make_table, pair_and_tr
                 check_predictions(y, make_table(proba, labels), **options)
 
 
+# Names of columns and labels, sorted, that the columns bear in another order.
+LABELS_IN_NAMES = {
+    "tidymodels": ([".pred_poor", ".pred_good"], ["good", "poor"]),
+    "predict.ranger": (["prob.poor", "prob.good"], ["good", "poor"]),
+    "digits": (["p1", "p0"], [0, 1]),
+    "words": (["class_1", "class_0"], [0, 1]),
+    "signs": (["p_1", "p_-1"], [-1, 1]),
+    "floats": (["p1", "p0"], [0.0, 1.0]),
+    "flags": (["p1", "p0"], [False, True]),
+    "true": (["is_true", "is_false"], [False, True]),
+    "capitals": (["Poor", "Good"], ["good", "poor"]),
+    "spaces": (["poor ", "good"], ["good", "poor"]),
+    "results": ([".pred_H", ".pred_D", ".pred_A"], ["A", "D", "H"]),
+    "letters": (["prob_b", "prob_a"], ["a", "b"]),
+    "version": (["v1_p1", "v1_p0"], [0, 1]),
+    "longest": (["noise: yes", "noise: no"], ["no", "yes"]),
+    "one-in-the-other": (["p_male", "p_female"], ["female", "male"]),
+    "two-digits": (["P(11)", "P(10)", "P(1)"], [1, 10, 11]),
+    "apart": (["poor, in %", "good (model)"], ["good", "poor"]),
+}
+# Those that hold none of the labels, two of them, or one of them twice.
+OTHER_NAMES = {
+    "others": (["cat", "bee", "emu"], LABELS),
+    "parts-of-words": (["catalogue", "bees", "antics"], LABELS),
+    "both": (["1_or_0", "0_or_1"], [0, 1]),
+    "twice": (["m2_p1", "m1_p1"], [0, 1]),
+    "parts-of-numbers": (["p21", "p10"], [0, 1]),
+    "few": (["bee", "ant", "x"], LABELS),
+}
+
+
+def make_rows(labels):
+    codes, proba = (BINARY, PAIR) if len(labels) == 2 else (CODES, TRIPLE)
+    return np.array(labels)[codes], proba
+
+
+@by_name
+@parametrize("names_and_labels", LABELS_IN_NAMES)
+def test_columns_that_have_labels_in_their_names(make_table, names_and_labels):
+    names, labels = names_and_labels
+    y, proba = make_rows(labels)
+    table = make_table(proba[:, ::-1], names)
+    for named in ({}, {"labels": labels}):
+        with pytest.raises(ValueError, match="y_proba are named after .*, or pass labels="):
+            check_predictions(y, table, **named)
+        check_same(measure, (y, make_table(proba, names[::-1]), None), (y, proba, None), **named)
+    with pytest.raises(ValueError, match="X are named after .*, or pass classes="):
+        Recorder().fit(table, y)
+
+
+@by_name
+@parametrize("names_and_labels", OTHER_NAMES)
+def test_names_that_do_not_say_the_labels(make_table, names_and_labels):
+    names, labels = names_and_labels
+    y, proba = make_rows(labels)
+    check_same(measure, (y, make_table(proba, names), None), (y, proba, None))
+
+
+class LabelledArray:
+    """As far as it matters here, xarray's array of two dimensions with coordinates."""
+
+    def __init__(self, values, names):
+        self.values, self.dims = values, ("row", "label")
+        self.coords = {} if names is None else {"label": np.array(names)}
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype)
+
+
+def test_coordinates_are_names():
+    names, labels = LABELS_IN_NAMES["tidymodels"]
+    y, proba = make_rows(labels)
+    with pytest.raises(ValueError, match="columns of y_proba are named after"):
+        check_predictions(y, LabelledArray(proba[:, ::-1], names))
+    for other in (names[::-1], None):
+        check_same(measure, (y, LabelledArray(proba, other), None), (y, proba, None))
+
+
+@by_name
+def test_columns_of_an_indicator_that_have_labels_in_their_names(make_table):
+    indicator, options = np.eye(3)[CODES], {"reduction": "multilabel"}
+    table = make_table(TRIPLE[:, ::-1], ["p_cat", "p_bee", "p_ant"])
+    for names in (LABELS, [f"y_{label}" for label in LABELS]):
+        with pytest.raises(ValueError, match="y_true and y_proba must have the same order"):
+            check_predictions(make_table(indicator, names), table, **options)
+    with pytest.raises(ValueError, match="columns of y_proba are named after"):
+        check_predictions(indicator, table, labels=LABELS, **options)
+
+
 @by_name
 def test_names_that_are_not_exactly_the_labels(make_table):
     y = NAMES[CODES]
-    for names in (["c", "b", "a"], ["cat", "bee", "emu"], ["P(cat)", "P(bee)", "P(ant)"]):
+    for names in (["c", "b", "a"], ["cat", "bee", "emu"]):
         check_same(measure, (y, make_table(TRIPLE, names), None), (y, TRIPLE, None))
     single = make_table(POSITIVE[:, np.newaxis], ["0"])
     check_same(measure, (BINARY, single, None), (BINARY, POSITIVE, None))

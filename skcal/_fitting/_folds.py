@@ -21,7 +21,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
 
 from skcal._fitting._classifier_scores import score_rows, spread_columns
-from skcal._input._validation import check_labels, check_same_columns, refuse_indicator, show_labels
+from skcal._input._column_names import check_same_columns
+from skcal._input._validation import check_labels, refuse_indicator, show_labels
 from skcal._tools._arrays import (
     as_readable,
     list_column_names,

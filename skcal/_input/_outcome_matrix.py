@@ -3,13 +3,12 @@
 import numpy as np
 from scipy.sparse import issparse
 
+from skcal._input._column_names import check_column_order, find_order_of_tables
 from skcal._input._validation import (
     advise_multilabel,
     advise_single_label,
-    check_column_order,
     check_proba,
     check_weights,
-    find_other_order,
 )
 from skcal._tools._arrays import choose_device, list_column_names, namespace, read_numbers
 
@@ -140,7 +139,7 @@ def _read_outputs(name, y_proba, device):
 def _check_pair_of_tables(y_true, y_proba, names):
     """Raise a ValueError where two tables have the same columns in another order."""
     true, predicted = list_column_names(y_true), list_column_names(y_proba)
-    if true is not None and find_other_order(predicted, true) is not None:
+    if find_order_of_tables(predicted, true) is not None:
         raise ValueError(
             f"The columns of {names[0]} and {names[1]} must have the same order; got "
             f"{', '.join(map(repr, true[:10]))} and {', '.join(map(repr, predicted[:10]))}."

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._input._column_names import check_column_order
 from skcal._input._outcome_matrix import has_columns, name_columns, read_indicator, read_soft_labels
 from skcal._input._sample import Sample
 from skcal._input._validation import (
-    check_column_order,
     check_labels,
     check_option,
     check_proba,

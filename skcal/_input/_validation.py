@@ -5,7 +5,6 @@ that names the argument.
 """
 
 import inspect
-from reprlib import repr as shorten
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -435,58 +434,3 @@ def check_rates(name, rates, classes):
     if abs(total - 1) > RATE_SUM_TOLERANCE:
         raise ValueError(f"{name} must hold rates that sum to 1; got a sum of {total:.6g}.")
     return found / total
-
-
-# --------------------------------------------------------------------------- names of columns
-
-
-def find_other_order(columns, labels):
-    """Places of the columns among the labels if they bear their names in another order, or None.
-
-    None also if columns have no names or other names.
-    """
-    if columns is None or len(columns) != len(labels):
-        return None
-    for read in (str, _read_number):
-        named, meant = list(map(read, columns)), list(map(read, labels))
-        if named != meant and len(set(named)) == len(meant) and set(named) == set(meant):
-            return [meant.index(name) for name in named]
-    return None
-
-
-def check_same_columns(name, columns, other_name, others):
-    """Raise a ValueError unless two tables, called as named, have the same names of columns.
-
-    `columns` and `others` are what `list_column_names` returned.
-    """
-    if columns != others:
-        raise ValueError(
-            f"{name} must have the columns of {other_name}, in the same order; got "
-            f"{shorten(columns)} and {shorten(others)}."
-        )
-
-
-def _read_number(label):
-    """A number in whatever type, or text, it came; anything else as text."""
-    try:
-        return float(label)
-    except (TypeError, ValueError):
-        return str(label)
-
-
-def check_column_order(name, columns, labels, argument="labels"):
-    """Raise a ValueError if columns bear the names of the labels in another order.
-
-    `labels` are in the order in which columns are read. `argument` can name another order, if any.
-    """
-    if columns is None:
-        return
-    labels = np.asarray(labels)
-    places = find_other_order(columns, labels.tolist())
-    if places is not None:
-        order = show_labels(labels[places])
-        remedy = "" if argument is None else f", or pass {argument}={order}"
-        raise ValueError(
-            f"The columns of {name} are named after the labels in the order {order}, but read in "
-            f"the order {show_labels(labels)}. Put them into that order{remedy}."
-        )

@@ -177,7 +177,7 @@ def as_readable(values):
 
 
 def list_column_names(table):
-    """Names of the columns of a data frame or an Arrow table; None where there are none.
+    """Names of the columns of a data frame, an Arrow table or xarray's array; None without names.
 
     The numbers 0, 1, ... that pandas gives to columns without names are none.
     """
@@ -185,6 +185,9 @@ def list_column_names(table):
         return None
     # `columns` of an Arrow table are the arrays themselves.
     names = getattr(table, "column_names", getattr(table, "columns", None))
+    if names is None and len(getattr(table, "dims", ())) == 2:  # of xarray
+        names = getattr(table, "coords", {}).get(table.dims[1])
+        names = None if names is None else np.asarray(names).tolist()
     if names is None or (isinstance(names, pd.RangeIndex) and (names.start, names.step) == (0, 1)):
         return None
     try:

@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skcal._fitting._folds import restored_on_error
+from skcal._input._column_names import check_column_order
 from skcal._input._validation import (
-    check_column_order,
     check_option,
     check_target,
     check_weights,

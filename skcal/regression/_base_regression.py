@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, Tr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skcal._fitting._folds import restored_on_error
+from skcal._input._column_names import check_column_order
 from skcal._input._predicted._points import check_levels
 from skcal._input._predicted._response_rows import refuse_rows
-from skcal._input._validation import check_column_order, check_confidence_level, check_sample_weight
+from skcal._input._validation import check_confidence_level, check_sample_weight
 from skcal._tools._arrays import list_column_names, read_numbers, read_scores
 from skcal._tools._progress import CallbackSupport, as_task
 from skcal._tools._typing import ArrayLike

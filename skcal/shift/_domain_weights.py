@@ -13,13 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from skcal._fitting._folds import check_partition, check_rows, cross_fit, make_splits, stack_rows
-from skcal._input._validation import (
-    check_integer,
-    check_number,
-    check_proba,
-    check_rng,
-    check_same_columns,
-)
+from skcal._input._column_names import check_same_columns
+from skcal._input._validation import check_integer, check_number, check_proba, check_rng
 from skcal._numerics.shift._density_ratio import weigh_rows
 from skcal._tools._arrays import list_column_names, read_numbers
 from skcal._tools._progress import read_progress

@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from skcal._input._validation import (
-    check_column_order,
-    check_proba,
-    check_same_columns,
-    check_sample_weight,
-    show_labels,
-)
+from skcal._input._column_names import check_column_order, check_same_columns
+from skcal._input._validation import check_proba, check_sample_weight, show_labels
 from skcal._refinement import list_vectors
 from skcal._tools._arrays import list_column_names, read_numbers
 
@@ -26,8 +21,9 @@ def read_new(y_proba_new, y_proba, rows, sample_weight):
             f"{proba.shape} and {rows.proba.shape}."
         )
     columns, others = list_column_names(y_proba_new), list_column_names(y_proba)
-    if proba.ndim == 2 and rows.labels is not None:
-        check_column_order("y_proba_new", columns, rows.labels)
+    if proba.ndim == 2:
+        labels = [0, 1] if rows.labels is None else rows.labels
+        check_column_order("y_proba_new", columns, labels)
     if columns is not None and set(columns) == set(others or []):  # others may have new names
         check_same_columns("y_proba_new", columns, "y_proba", others)
     nothing = np.zeros(len(proba), dtype=np.intp)

@@ -6,14 +6,9 @@ Whether rows are accepted, and what they mean, must not depend on how they are c
 import numpy as np
 import pandas as pd
 
+from skcal._input._column_names import check_column_order
 from skcal._input._reduction import REDUCTIONS, check_predictions, split_by_top_label
-from skcal._input._validation import (
-    ROW_SUM_TOLERANCE,
-    check_column_order,
-    check_labels,
-    clip_rounding,
-    show_labels,
-)
+from skcal._input._validation import ROW_SUM_TOLERANCE, check_labels, clip_rounding, show_labels
 from skcal._tools._arrays import as_readable, read_numbers, refuse_other_libraries
 
 # What a row can be dropped for, in this order.
