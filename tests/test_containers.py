@@ -412,10 +412,10 @@ def test_columns_that_have_labels_in_their_names(make_table, names_and_labels):
     y, proba = make_rows(labels)
     table = make_table(proba[:, ::-1], names)
     for named in ({}, {"labels": labels}):
-        with pytest.raises(ValueError, match="y_proba are named after .*, or pass labels="):
+        with pytest.raises(ValueError, match=r"y_proba are named after .*, or pass labels="):
             check_predictions(y, table, **named)
         check_same(measure, (y, make_table(proba, names[::-1]), None), (y, proba, None), **named)
-    with pytest.raises(ValueError, match="X are named after .*, or pass classes="):
+    with pytest.raises(ValueError, match=r"X are named after .*, or pass classes="):
         Recorder().fit(table, y)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations, pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -269,7 +269,7 @@ def read_groups(argument, groups, present, **options):
     none of them are left out. `options` are those of `make_groups`.
     """
     options = _check_options(**options)
-    if isinstance(groups, dict) or list_column_names(groups) is not None:
+    if isinstance(groups, Mapping) or list_column_names(groups) is not None:
         columns = read_table(argument, groups)
         _check_length(argument, columns[0][1], present)
         return _make_groups([(name, column[present]) for name, column in columns], *options)
@@ -289,7 +289,7 @@ def read_groups(argument, groups, present, **options):
 
 def take_columns(X, columns=None):
     """Named columns of the features, a data frame or dict, to make groups of; by default all."""
-    names = list(X) if isinstance(X, dict) else list_column_names(X)
+    names = list(X) if isinstance(X, Mapping) else list_column_names(X)
     if names is None:
         raise ValueError(
             "groups must be given where X is no data frame; got groups=None and a "

@@ -1,5 +1,6 @@
 """Columns of a table: how they are read, and the levels that their rows are sorted into."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,7 +33,7 @@ _LARGEST_PLAIN = 1e6
 def read_table(argument, table):
     """Names and columns of a table, as Series of one length."""
     refuse_query(argument, table)
-    names = list(table) if isinstance(table, dict) else list_column_names(table)
+    names = list(table) if isinstance(table, Mapping) else list_column_names(table)
     if names is None:
         kind = type(table).__name__
         raise TypeError(

@@ -403,34 +403,3 @@ def show_labels(labels):
     """Labels for a message; the first few when there are many."""
     shown = ", ".join(repr(label) for label in labels[:10].tolist())
     return f"[{shown}{', ...' if len(labels) > 10 else ''}]"
-
-
-def check_rates(name, rates, classes):
-    """Rates of sorted classes as an array of float64 that sums to 1, or a ValueError.
-
-    `rates` is the rate of the second of two classes, a dict by label, or one rate for each class.
-    """
-    if isinstance(rates, dict):
-        labels = classes.tolist()
-        if len(rates) != len(labels) or not all(label in rates for label in labels):
-            raise ValueError(
-                f"{name} must have a rate for each of the classes {show_labels(classes)}; got "
-                f"rates of {list(rates)}."
-            )
-        rates = [rates[label] for label in labels]
-    found = read_numbers(name, rates).astype(np.float64)
-    if found.ndim == 0 and len(classes) == 2:
-        found = np.array([1 - found, found])
-    if found.shape != classes.shape:
-        single = ", or that of the second class," if len(classes) == 2 else ""
-        raise ValueError(
-            f"{name} must hold one rate for each of the {len(classes)} classes "
-            f"{show_labels(classes)}{single} and nothing else; got shape {found.shape}."
-        )
-    found = clip_rounding(found)
-    if not is_inside(found):
-        raise ValueError(f"{name} must hold rates in [0, 1]; got {found.tolist()}.")
-    total = found.sum()
-    if abs(total - 1) > RATE_SUM_TOLERANCE:
-        raise ValueError(f"{name} must hold rates that sum to 1; got a sum of {total:.6g}.")
-    return found / total

@@ -188,12 +188,17 @@ def list_column_names(table):
     if names is None and len(getattr(table, "dims", ())) == 2:  # of xarray
         names = getattr(table, "coords", {}).get(table.dims[1])
         names = None if names is None else np.asarray(names).tolist()
-    if names is None or (isinstance(names, pd.RangeIndex) and (names.start, names.step) == (0, 1)):
+    if names is None or has_default_names(names):
         return None
     try:
         return list(names)
     except TypeError:  # something else that is called columns
         return None
+
+
+def has_default_names(index):
+    """Whether this is the index 0, 1, ... that pandas gives to what has no names."""
+    return isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
 
 
 def refuse_missing_labels(name, labels):

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
 from skcal import __version__
+from skcal._input._rates import list_rates
 from skcal._input._validation import check_option
 from skcal._tools._arrays import as_readable, find_device, to_numpy
 from skcal.recalibration._fitted import FITTED
@@ -30,6 +31,8 @@ VERSION = 1
 # Types of arrays that are written; others, such as long double, have no spelling that stays exact.
 _DTYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|U\d{1,4}|object")
 _SPECIAL = {repr(number): number for number in (np.nan, np.inf, -np.inf)}
+# Parameters that may hold rates by label.
+_RATES = {"prior", "prior_train", "mean"}
 # Sums of the rows that a recalibrator gives differ from 1 by rounding alone.
 _TOLERANCE = 1e-6
 # Classes that are tried one by one, a row of scores for each.
@@ -96,6 +99,9 @@ def _pack_estimator(estimator, path, types):
     # What a clone lacks has been set by `fit`; how the answer is wrapped is not part of the map.
     before, state = clone(estimator).__getstate__(), estimator.__getstate__()
     params = estimator.get_params(deep=False)
+    for name in params.keys() & _RATES:  # an array would lose their labels
+        pairs = list_rates(params[name])
+        params[name] = params[name] if pairs is None else dict(pairs)
     fitted = {name: state[name] for name in sorted(state.keys() - before.keys())}
     return {
         "class": type(estimator).__name__,

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._input._validation import check_flag, check_option, check_rates
+from skcal._input._rates import check_rates
+from skcal._input._validation import check_flag, check_option
 from skcal._numerics.recalibration._intercepts import reach_shares
 from skcal._numerics.recalibration._logistic import fit_logistic
 from skcal._numerics.recalibration._target_smoothing import smooth_outcomes
@@ -50,8 +51,9 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         came to another place or to few rows. It needs ``scale="log-odds"``.
     mean : None, float, dict or array-like of shape (n_classes,), default=None
         What the mean of the probabilities of the fitted rows is to be instead of the rates of y,
-        such as a rate of default over many years: that of each of `classes_`, a dict from labels
-        to means, or of two classes that of the second one. In (0, 1), with the sum 1.
+        such as a rate of default over many years: that of each of `classes_`, means by
+        label, or of two classes that of the second one. Means by label are a dict, or what
+        ``y.value_counts(normalize=True)`` returns in pandas and polars. In (0, 1), with the sum 1.
     n_jobs : int, default=None
         Number of joblib jobs: `fit` handles the classes, each against the rest, in parallel
         processes, and parts of the rows are mapped in parallel threads; None is one. It pays off

@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from skcal._input._validation import check_rates, check_sample_weight, show_labels
+from skcal._input._rates import check_rates
+from skcal._input._validation import check_sample_weight, show_labels
 from skcal._numerics.shift._prior_shift import fit_prior, shift_logits, shift_probabilities
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration import BaseRecalibrator
@@ -28,8 +29,9 @@ class PriorShift(BaseRecalibrator):
     ----------
     prior : None, float, dict or array-like of shape (n_classes,), default=None
         Class rates where the probabilities are used, which sum to 1: one for each of
-        `classes_`, a dict from labels to rates, or for two classes the rate of the second one.
-        None leaves probabilities unchanged until `adapt`.
+        `classes_`, rates by label, or for two classes the rate of the second one. Rates by label
+        are a dict, or what ``y.value_counts(normalize=True)`` returns in pandas and polars. None
+        leaves probabilities unchanged until `adapt`.
     prior_train : None, float, dict or array-like of shape (n_classes,), default=None
         Rates for which the incoming probabilities are calibrated, in the same forms. None takes
         the weighted rates of y. If a sampler or `class_weight` changed the rates and `fit` does

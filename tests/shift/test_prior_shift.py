@@ -2,9 +2,12 @@
 
 import json
 import pickle
+from collections import ChainMap
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.special import logit
 from sklearn import config_context
@@ -83,6 +86,37 @@ def test_forms_of_rates(labels):
     np.testing.assert_allclose(
         shifted, (q := X * rates / rates[::-1]) / q.sum(axis=1, keepdims=True)
     )
+
+
+COUNTS = {
+    "series": lambda y: pd.Series(y).value_counts(normalize=True),
+    "nullable": lambda y: pd.Series(y).convert_dtypes().value_counts(normalize=True),
+    "categories": lambda y: pd.Series(y, dtype="category").value_counts(normalize=True),
+    "frame": lambda y: pd.DataFrame({"y": y}).value_counts(normalize=True),
+    "columns": lambda y: pd.Series(y, name="y").value_counts(normalize=True).reset_index(),
+    "polars": lambda y: pl.Series("y", y.tolist()).value_counts(normalize=True, sort=True),
+    "arrow": lambda y: pa.table(pd.Series(y).value_counts(normalize=True).reset_index()),
+    "mapping": lambda y: ChainMap(dict(pd.Series(y).value_counts(normalize=True))),
+}
+
+
+@pytest.mark.parametrize("count", COUNTS.values(), ids=COUNTS)
+@pytest.mark.parametrize("labels", [NAMES[:3], np.array([1, 2, 5]), np.array([False, True])])
+@pytest.mark.parametrize("make", [PriorShift, lambda prior: PlattScaling(mean=prior)])
+def test_rates_by_label_in_another_order(count, labels, make):
+    """`value_counts` has the most frequent label first."""
+    X, codes = make_scores(len(labels))
+    shares = np.arange(1, len(labels) + 1)
+    rates = shares / shares.sum()
+    given = count(np.repeat(labels, shares))
+    model = make(given).fit(X, labels[codes])
+    expected = make(rates).fit(X, labels[codes]).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-12)
+    again = type(model).from_dict(json.loads(json.dumps(model.to_dict())))
+    np.testing.assert_array_equal(again.fit(X, labels[codes]).transform(X), model.transform(X))
+    others = np.array(["x", "y", "z"][: len(labels)])
+    with pytest.raises(ValueError, match="must have a rate for each of the classes"):
+        make(count(np.repeat(others, shares))).fit(X, labels[codes])
 
 
 def test_one_column_columns_in_another_order_and_weights():

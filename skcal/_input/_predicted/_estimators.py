@@ -1,5 +1,7 @@
 """What regressors predict beside a mean."""
 
+from collections.abc import Mapping
+
 
 def predict_response(estimator, X, response, params):
     """What a method of a regressor returns; "std" stands for ``predict(X, return_std=True)``."""
@@ -20,5 +22,5 @@ def check_response(response, params):
     """Raise a ValueError unless `response` is a name and `params` a dictionary or None."""
     if not isinstance(response, str):
         raise ValueError(f'response must be "std" or the name of a method; got {response!r}.')
-    if params is not None and not isinstance(params, dict):
+    if params is not None and not isinstance(params, Mapping):
         raise ValueError(f"response_params must be None or a dictionary; got {params!r}.")
