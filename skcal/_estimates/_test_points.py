@@ -41,7 +41,6 @@ def check_test_points(
     vectors = check_class_vectors(
         y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
-    test_proba = read_numbers("test_proba", test_proba)
     if np.ndim(test_labels) == 2 and np.shape(test_labels)[1] > 1:
         pos_label = labels = None
     elif labels is None:
@@ -58,8 +57,8 @@ def check_test_points(
 
 
 def _check_columns(y_proba, test_proba):
-    given = read_numbers("y_proba", y_proba)
-    rows, points = (proba.shape[1:] or (1,) for proba in (given, test_proba))
+    given = read_numbers("y_proba", y_proba), read_numbers("test_proba", test_proba)
+    rows, points = (proba.shape[1:] or (1,) for proba in given)
     if rows != points:
         raise ValueError(
             f"test_proba must have as many columns as the rows, {rows[0]}; got {points[0]}."

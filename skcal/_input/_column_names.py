@@ -8,18 +8,22 @@ import numpy as np
 from skcal._input._validation import show_labels
 
 
-def find_other_order(columns, labels):
-    """Places of the columns among the labels if they bear their names in another order, or None.
+def find_places(columns, labels):
+    """Place of each column among the labels by its name; None if columns have no or other names.
 
-    None also if columns have no names or other names. A name is the label itself, the label between
-    texts that all names share, as in "prob_good", or a text with exactly one of the labels in it.
+    A name is the label itself, the label between texts that all names share, as in "prob_good", or
+    a text with exactly one of the labels in it.
     """
     if columns is None or len(columns) != len(labels):
         return None
-    for places in _list_readings(columns, labels):
-        if sorted(places) == list(range(len(labels))):
-            return None if places == sorted(places) else places
-    return None
+    readings = _list_readings(columns, labels)
+    return next((found for found in readings if sorted(found) == list(range(len(found)))), None)
+
+
+def find_other_order(columns, labels):
+    """The same if columns have another order than the labels, and otherwise None."""
+    places = find_places(columns, labels)
+    return None if places is None or places == sorted(places) else places
 
 
 def find_order_of_tables(columns, others):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._input._categories import refuse_unclear_order
 from skcal._input._column_names import check_column_order
 from skcal._input._outcome_matrix import has_columns, name_columns, read_indicator, read_soft_labels
 from skcal._input._sample import Sample
@@ -384,6 +385,8 @@ def check_predictions(
         labels = _check_column_labels(labels, proba, names, on_device)
     match = _match_multiclass if proba.ndim == 2 and proba.shape[1] > 2 else _match_binary
     columns = list_column_names(y_proba)
+    if labels is None and proba.ndim == 2:
+        refuse_unclear_order(y_true, target, columns, names)
     return match(proba, target, weights, pos_label, labels, names, columns)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skcal._input._categories import name_by_categories, rank_columns
 from skcal._input._reduction import check_class_vectors
 from skcal._input._sample import CHUNK
 from skcal._input._validation import show_labels
@@ -36,7 +37,9 @@ def ranked_probability_score(
     labels : array-like of shape (n_classes,), default=None
         The classes in **their order**, which is also the order of the columns of `y_proba`; by
         default the sorted labels of `y_true`. More than two text labels need it, because "low",
-        "medium" and "high" are not in alphabetical order.
+        "medium" and "high" are not in alphabetical order. If `y_true` has ordered categories, of
+        pandas, polars or Arrow, their order counts, and `labels` says only which column is whose;
+        names of columns may say it, too.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
 
@@ -167,12 +170,18 @@ def cumulative_predictions(
 
 def _check_ordered(y_true, y_proba, labels, sample_weight=None):
     """Checked rows with a column for each class, in their order."""
+    if labels is None:
+        labels = name_by_categories(y_true, y_proba)
     vectors = check_class_vectors(y_true, y_proba, labels=labels, sample_weight=sample_weight)
-    found = vectors.labels
-    if labels is None and found is not None and found.dtype.kind == "U" and len(found) > 2:
+    found = [0, 1] if vectors.labels is None else vectors.labels.tolist()
+    order = None if vectors.is_soft else rank_columns(y_true, found)
+    if order is not None:
+        place = np.argsort(order)
+        return vectors._replace(proba=vectors.proba[:, order], target=place[vectors.target])
+    if labels is None and len(found) > 2 and isinstance(found[0], str):
         raise ValueError(
             "labels must give the order of the classes if they are text, in the order of the "
-            f"columns of y_proba; got None for {show_labels(found)}."
+            f"columns of y_proba; got None for {show_labels(vectors.labels)}."
         )
     return vectors
 
