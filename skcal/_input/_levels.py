@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from skcal._tools._arrays import as_readable, list_column_names, refuse_query
+from skcal._tools._arrays import as_readable, list_column_names, refuse_unreadable
 
 # What lies on a line and is put into bins, by the name that pandas has for the values.
 _KINDS = {
@@ -32,7 +32,7 @@ _LARGEST_PLAIN = 1e6
 
 def read_table(argument, table):
     """Names and columns of a table, as Series of one length."""
-    refuse_query(argument, table)
+    refuse_unreadable(argument, table)
     names = list(table) if isinstance(table, Mapping) else list_column_names(table)
     if names is None:
         kind = type(table).__name__

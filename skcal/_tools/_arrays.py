@@ -108,7 +108,6 @@ def read_labels(name, values, device=None):
     if issparse(values):
         raise ValueError(f"{name} must be a dense array; got a sparse one.")
     given = values = read(name, values, device)
-    _refuse_masked(name, given)
     if find_device(values) is None:
         try:
             values = np.asarray(given)
@@ -126,13 +125,13 @@ def read_labels(name, values, device=None):
 
 def read(name, values, device=None):
     """An array of another library on the device, or refused; anything else as NumPy reads it."""
-    (refuse_other_libraries if device is None else refuse_query)(name, values)
+    (refuse_other_libraries if device is None else refuse_unreadable)(name, values)
     return as_readable(values) if find_device(values) is None else move(values, device)
 
 
 def refuse_other_libraries(name, values):
     """Raise a TypeError for an array of another library, where only NumPy's are worked on."""
-    refuse_query(name, values)
+    refuse_unreadable(name, values)
     if find_device(values) is None:
         return
     library, kind = type(values).__module__.partition(".")[0], type(values).__name__
@@ -152,12 +151,15 @@ def is_query(values):
     return type(values).__name__ == "LazyFrame"
 
 
-def refuse_query(name, values):
-    """Raise a TypeError for what has no rows yet."""
+def refuse_unreadable(name, values):
+    """Raise an error for what has no rows yet, or numbers below a mask that NumPy would read."""
     if is_query(values):
         raise TypeError(
             f"{name} must hold rows; got a LazyFrame, which has none yet. Use {name}.collect()."
         )
+    parts = values if isinstance(values, list | tuple) else (values,)
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
 
 
 def as_readable(values):
@@ -213,11 +215,6 @@ def refuse_missing_labels(name, labels):
         raise ValueError(f"{name} must not have missing labels; got {labels[row]!r} at row {row}.")
 
 
-def _refuse_masked(name, values):
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked; drop the masked rows or fill them.")
-
-
 def _read_numbers(name, values):
     """NumPy array of a real numeric type."""
     if issparse(values):
@@ -231,7 +228,6 @@ def _read_numbers(name, values):
             f"{name} must hold real numbers; got a {type(values).__name__}. Pass what its "
             "predict_proba returns, or take the function from_estimator where there is one."
         )
-    _refuse_masked(name, values)
     try:
         values = np.asarray(values)
     except ValueError as error:  # ragged lists

@@ -258,6 +258,8 @@ def as_array(values):
 
 def as_labels(labels, name="y_true"):
     """Labels as an array, masked where they were; those of a list keep their types."""
+    if isinstance(labels, np.ma.MaskedArray):
+        return labels
     refuse_other_libraries(name, labels)
     if isinstance(labels, list | tuple):
         return pd.Series(labels, dtype=object).to_numpy()
@@ -266,9 +268,9 @@ def as_labels(labels, name="y_true"):
 
 def as_floats(name, values):
     """Numbers as an array, masked where they were, NaN where one is missing."""
-    refuse_other_libraries(name, values)
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.array(as_floats(name, values.data), mask=values.mask)
+    refuse_other_libraries(name, values)
     try:
         array = np.asarray(as_array(values))
     except ValueError:

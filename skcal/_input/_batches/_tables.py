@@ -7,7 +7,7 @@ import numpy as np
 from skcal._input._batches._batch_rows import as_array, as_floats, check_named_columns
 from skcal._input._batches._files import read_files
 from skcal._input._batches._keys import KeyColumns
-from skcal._tools._arrays import is_query, refuse_query
+from skcal._tools._arrays import is_query, refuse_unreadable
 from skcal._tools._progress import read_progress
 
 
@@ -114,7 +114,7 @@ def _list_columns(table):
     """Names of the columns of a table of any library, or None."""
     if isinstance(table, Mapping):
         return list(table)
-    refuse_query("batch", table)
+    refuse_unreadable("batch", table)
     known = getattr(table, "column_names", getattr(table, "columns", None))  # Arrow, or data frames
     return None if known is None else list(known)
 
