@@ -5,8 +5,20 @@ test_compatibility.py lists the calls, and test_containers.py tests what the ent
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
+from skcal.model_selection import AbstainingClassifierCV
+from skcal.recalibration import (
+    AutoRecalibration,
+    CrossFitProba,
+    MulticalibratedClassifierCV,
+    RecalibratedClassifierCV,
+    TemperatureScaling,
+)
+from skcal.shift import PriorShift
 from tests.test_compatibility import CALLS, check_refused
 
 # Displays hand rows to classifiers, which NumPy reads for them.
@@ -67,3 +79,40 @@ def test_categories_in_another_order(name):
     labels = pd.Categorical(arrays["y_true"], categories=[2, 1, 0], ordered=True)
     with pytest.raises(ValueError, match=r"labels=model.classes_, here \[0, 1, 2\]; .*\[2, 1, 0\]"):
         call(**arrays | {"y_true": labels})
+
+
+# Integers that floats do not tell apart, in what has integers of its own, and booleans.
+HUGE = 10**17 + np.array([1, 2, 3])
+CODES = np.resize([0, 1, 2, 0, 2, 1, 1], 70)
+PROBA = np.random.default_rng(0).dirichlet([1, 1, 1], 70)
+EXACT = {
+    "nullable": lambda y: pd.Series(y).convert_dtypes(),
+    "array": lambda y: pd.Series(y).convert_dtypes().array,
+    "frame": lambda y: pd.DataFrame({"y": y}).convert_dtypes(),
+    "arrow-in-pandas": lambda y: pd.Series(y).convert_dtypes(dtype_backend="pyarrow"),
+    "category": lambda y: pd.Series(y, dtype="category"),
+    "polars": lambda y: pl.Series(y),
+    "arrow": lambda y: pa.array(y),
+    "objects": lambda y: y.astype(object),
+    "list": lambda y: y.tolist(),
+}
+FITTED = {
+    "temperature": TemperatureScaling,
+    "shift": PriorShift,
+    "choice": lambda: AutoRecalibration(["temperature", "platt"]),
+    "cross-fit": lambda: CrossFitProba(GaussianNB(), cv=2),
+    "wrapper": lambda: RecalibratedClassifierCV(GaussianNB(), cv=2),
+    "groups": lambda: MulticalibratedClassifierCV(GaussianNB(), cv=2),
+    "abstaining": lambda: AbstainingClassifierCV(GaussianNB(), at_most=0.9, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y")
+@pytest.mark.parametrize("make", FITTED.values(), ids=FITTED)
+@pytest.mark.parametrize("contain", EXACT.values(), ids=EXACT)
+def test_labels_stay_integers(make, contain):
+    found = make().fit(PROBA, contain(HUGE[CODES]))
+    assert found.classes_.dtype == np.int64
+    np.testing.assert_array_equal(found.classes_, HUGE)
+    flags = make().fit(PROBA[:, :2] / PROBA[:, :2].sum(axis=1)[:, None], contain(CODES > 0))
+    assert flags.classes_.dtype == bool

@@ -125,6 +125,8 @@ def check_rows(owner, X, y):
     if kind == "O":
         labels = check_labels("y", y)
         y = y if labels.dtype.kind == "U" else labels  # scikit-learn wants no numbers as objects
+    elif kind in "biu":
+        y = np.asarray(y)  # of nullable integers it makes floats
     elif kind == "f":
         assert_all_finite(np.asarray(y), input_name="y")
     check_classification_targets(y)

@@ -86,6 +86,8 @@ def read_scores(X, y=None, sample_weight=None, *, on_device=False):
         refuse_missing_labels("y", y)
         # NumPy might turn listed labels of several types to text.
         y = read_labels("y", y) if isinstance(y, list | tuple) else read("y", y, device)
+        if find_device(y) is None:
+            y = unpack_integers("y", y)
     if sample_weight is not None:
         sample_weight = read_numbers("sample_weight", sample_weight, device)
     return X, y, sample_weight, device or NUMPY
@@ -121,6 +123,16 @@ def read_labels(name, values, device=None):
     elif values.ndim == 1 and kind == "U" and not isinstance(given, np.ndarray):
         values = _unpack_objects(name, list(given))  # NumPy turns a list of mixed types to text
     return values if device is None or kind_of(values) not in "biuf" else move(values, device)
+
+
+def unpack_integers(name, labels):
+    """Labels as they are, but integers in NumPy: scikit-learn makes floats of nullable ones."""
+    array = np.asarray(labels) if hasattr(labels, "__array__") else None
+    if array is None or array.dtype.kind not in "biuO":
+        return labels
+    if array.dtype.kind == "O":
+        array = read_labels(name, array)
+    return labels if array.dtype.kind in "UO" else array
 
 
 def read(name, values, device=None):
