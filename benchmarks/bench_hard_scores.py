@@ -61,7 +61,7 @@ RECALIBRATORS = {
     ],
     "sigmoid": [
         PlattScaling(),
-        PlattScaling(scale="proba"),
+        PlattScaling(scale="probability"),
         BetaCalibration(),
         QuadraticScaling(),
         SplineRecalibration(),

@@ -155,7 +155,7 @@ def _find_ordered(fitted, scores):
 
 
 def _find_platt_scale(fitted, scores):
-    return (_find_positive if fitted.scale == "proba" else _find_log_odds)(fitted, scores)
+    return (_find_positive if fitted.scale == "probability" else _find_log_odds)(fitted, scores)
 
 
 def _centre(logits):

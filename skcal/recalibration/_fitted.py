@@ -32,7 +32,7 @@ class SigmoidMap(NamedTuple):
     Attributes
     ----------
     slope : float
-        Factor of the log-odds, or of the probability with ``scale="proba"``.
+        Factor of the log-odds, or of the probability with ``scale="probability"``.
     intercept : float
         Constant.
     """

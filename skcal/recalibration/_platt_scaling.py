@@ -35,7 +35,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         are taken. "auto" takes half of the smallest positive probability of the fitted rows, at
         most 1 / (2 n_classes), if some of them are 0, and else 0. In [0, 1 / n_classes); 0 means
         2.2e-16. Logits are taken as they are.
-    scale : {"log-odds", "proba"}, default="log-odds"
+    scale : {"logit", "probability"}, default="logit"
         What the sigmoid stretches and shifts: the log-odds of a class, or its probability, as in
         scikit-learn's sigmoid. A probability suits votes, of forests and neighbours, where one of
         a hundred means little more than none; `min_proba` does not matter then. It cannot tell
@@ -48,7 +48,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     fit_slope : bool, default=True
         Whether to fit the slope. Without, the log-odds are shifted alone, so that the mean
         probability becomes the rate of the events: calibration in the large, for a model that
-        came to another place or to few rows. It needs ``scale="log-odds"``.
+        came to another place or to few rows. It needs ``scale="logit"``.
     mean : None, float, dict or array-like of shape (n_classes,), default=None
         What the mean of the probabilities of the fitted rows is to be instead of the rates of y,
         such as a rate of default over many years: that of each of `classes_`, means by
@@ -63,8 +63,8 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
     ----------
     maps_ : list of named tuples
         `slope` and `intercept` of 1 / (1 + exp(-(slope * s + intercept))), with s the log-odds or,
-        with ``scale="proba"``, the probability. One for two classes, that of the second; else one
-        for each class, (1, 0) without a slope of its own.
+        with ``scale="probability"``, the probability. One for two classes, that of the second; else
+        one for each class, (1, 0) without a slope of its own.
     min_proba_ : float
         Probabilities below it are raised to it; 0 for logits.
     intercepts_ : ndarray of shape (n_classes,)
@@ -90,9 +90,9 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
 
     Notes
     -----
-    With log-odds s of a class, or with ``scale="proba"`` its probability s, the new probability is
-    :math:`1 / (1 + e^{-(a s + b)})`; a and b minimise the mean log loss, which is convex [1]_. The
-    targets are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and
+    With log-odds s of a class, or with ``scale="probability"`` its probability s, the new
+    probability is :math:`1 / (1 + e^{-(a s + b)})`; a and b minimise the mean log loss, which is
+    convex [1]_. The targets are 1 and 0, or with `target_smoothing` :math:`(n_1 + 1)/(n_1 + 2)` and
     :math:`1/(n_0 + 2)` for :math:`n_1` rows of the class and :math:`n_0` others, which keeps a and
     b moderate if the classes can be separated without an error. Without them the fit then stops
     where less than 1e-14 is left to gain. With more than two classes each class is mapped against
@@ -133,7 +133,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
         min_proba: float | Literal["auto"] = "auto",
-        scale: Literal["log-odds", "proba"] = "log-odds",
+        scale: Literal["logit", "probability"] = "logit",
         target_smoothing: bool = True,
         fit_slope: bool = True,
         mean: float | Mapping[Any, float] | ArrayLike | None = None,
@@ -147,13 +147,13 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
         self.n_jobs = n_jobs
 
     def _check_options(self):
-        check_option("scale", self.scale, ("log-odds", "proba"))
+        check_option("scale", self.scale, ("logit", "probability"))
         check_flag("target_smoothing", self.target_smoothing)
         check_flag("fit_slope", self.fit_slope)
-        if not self.fit_slope and self.scale == "proba":
+        if not self.fit_slope and self.scale == "probability":
             raise ValueError(
-                'fit_slope must be True with scale="proba": a sigmoid of the probability with '
-                "slope 1 is no shift of it."
+                'fit_slope must be True with scale="probability": a sigmoid of the probability '
+                "with slope 1 is no shift of it."
             )
 
     def _fit(self, scores, codes, sample_weight):
@@ -175,7 +175,7 @@ class PlattScaling(LogitRecalibrator, OneVsRestRecalibrator):
             self.maps_ = [one._replace(intercept=float(one.intercept + shift[1] - shift[0]))]
 
     def _read_scale(self, scores):
-        if self.scale == "proba":
+        if self.scale == "probability":
             return super()._read_scale(scores)
         return self._to_log_odds(scores)
 

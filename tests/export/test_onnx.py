@@ -103,7 +103,7 @@ def test_classes_without_rows(R):
 
 def list_options(R):
     if R is PlattScaling:
-        return [{}, {"scale": "proba"}]
+        return [{}, {"scale": "probability"}]
     if R is not HistogramBinning:
         return [{}]
     return [{"strategy": "quantile"}, {"multiclass": "top-label"}, {"n_bins": 1}]

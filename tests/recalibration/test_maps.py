@@ -137,13 +137,15 @@ def test_sigmoid_of_the_probability_is_that_of_scikit_learn(n_classes):
     forest = FrozenEstimator(RandomForestClassifier(20, random_state=0).fit(X[:300], y[:300]))
     theirs = CalibratedClassifierCV(forest, method="sigmoid").fit(X[300:], y[300:])
     scores = forest.predict_proba(X)
-    ours = recalibration.PlattScaling(scale="proba").fit(scores[300:], y[300:])
+    ours = recalibration.PlattScaling(scale="probability").fit(scores[300:], y[300:])
     assert not ours.intercepts_.any()
     np.testing.assert_allclose(
         ours.predict_proba(scores), theirs.predict_proba(X), rtol=0, atol=1e-4
     )
     logits = np.log(np.maximum(scores, 1e-300)) + X[:, :1]
-    ours = recalibration.PlattScaling(scale="proba", input="logits").fit(logits[300:], y[300:])
+    ours = recalibration.PlattScaling(scale="probability", input="logits").fit(
+        logits[300:], y[300:]
+    )
     np.testing.assert_allclose(
         ours.predict_proba(logits), theirs.predict_proba(X), rtol=0, atol=1e-4
     )
@@ -155,7 +157,7 @@ def test_known_sigmoid_of_the_probability_is_found():
     shares = expit(4 * votes - 2)
     rows, labels = np.repeat(votes, 2)[:, None], np.tile([0, 1], 21)
     weights = np.column_stack([1 - shares, shares]).ravel()
-    platt = recalibration.PlattScaling(scale="proba", target_smoothing=False)
+    platt = recalibration.PlattScaling(scale="probability", target_smoothing=False)
     np.testing.assert_allclose(platt.fit(rows, labels, weights).maps_[0], (4, -2), rtol=1e-6)
 
 
@@ -195,7 +197,7 @@ def test_a_constant_that_is_shifted_becomes_the_rate():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fit_slope": False, "scale": "proba"}, "fit_slope must be True with scale="),
+        ({"fit_slope": False, "scale": "probability"}, "fit_slope must be True with scale="),
         ({"mean": 0}, r"mean must be above 0 for each class; got \[1.0, 0.0\]"),
         ({"mean": [0.2, 0.2]}, "mean must hold rates that sum to 1; got a sum of 0.4"),
         ({"mean": [0.2, 0.2, 0.6]}, "mean must hold one rate for each of the 2 classes"),
@@ -207,8 +209,10 @@ def test_a_shift_that_cannot_be(options, message):
 
 
 def test_unknown_scale():
-    with pytest.raises(ValueError, match="scale must be one of 'log-odds', 'proba'; got 'logit'"):
-        recalibration.PlattScaling(scale="logit").fit([[0.3], [0.6]], [0, 1])
+    with pytest.raises(
+        ValueError, match="scale must be one of 'logit', 'probability'; got 'proba'"
+    ):
+        recalibration.PlattScaling(scale="proba").fit([[0.3], [0.6]], [0, 1])
 
 
 def test_edges_belong_to_the_bin_on_their_left_and_to_the_last_bit():
