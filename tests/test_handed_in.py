@@ -3,6 +3,8 @@
 test_compatibility.py lists the calls, and test_containers.py tests what the entrances read.
 """
 
+from datetime import timedelta
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,9 +12,12 @@ import pyarrow as pa
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
+from skcal.inference import cox_recalibration, make_groups
+from skcal.metrics import multicalibration_error
 from skcal.model_selection import AbstainingClassifierCV
 from skcal.recalibration import (
     AutoRecalibration,
+    ConformalInterval,
     CrossFitProba,
     MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
@@ -116,3 +121,68 @@ def test_labels_stay_integers(make, contain):
     np.testing.assert_array_equal(found.classes_, HUGE)
     flags = make().fit(PROBA[:, :2] / PROBA[:, :2].sum(axis=1)[:, None], contain(CODES > 0))
     assert flags.classes_.dtype == bool
+
+
+# Of four days, by their number, in all that holds times.
+DAYS = pd.date_range("2024-12-28", periods=4)
+DATES = [day.date() for day in DAYS]
+TIMES = {
+    "dates": lambda days: DAYS[days],
+    "zones": lambda days: pd.Series(DAYS.tz_localize("Europe/Vienna")[days]),
+    "numpy": lambda days: DAYS.to_numpy()[days],
+    "days": lambda days: DAYS.to_numpy().astype("datetime64[D]")[days],
+    "list": lambda days: [DATES[day] for day in days],
+    "weeks": lambda days: pd.period_range("2024-12-28", periods=4, freq="W")[days],
+    "months": lambda days: pd.Series(pd.period_range("2024-12", periods=4, freq="M")[days]),
+    "durations": lambda days: pd.to_timedelta(days, unit="D"),
+    "categories": lambda days: pd.Series(DAYS[days]).astype("category"),
+    "polars": lambda days: pl.Series([DATES[day] for day in days]),
+    "polars-durations": lambda days: pl.Series([timedelta(int(day)) for day in days]),
+    "arrow": lambda days: pa.array([DATES[day] for day in days]),
+    "arrow-in-pandas": lambda days: pd.Series(DAYS[days]).astype("timestamp[ns][pyarrow]"),
+    "frame": lambda days: pd.DataFrame({"day": DAYS[days]}),
+}
+WEEKDAYS = np.arange(80) * 7 % 20 % 4
+Y, P = WEEKDAYS * np.arange(80) % 3 == 0, np.linspace(0.05, 0.9, 80)
+of_times = pytest.mark.parametrize("contain", TIMES.values(), ids=TIMES)
+
+
+@pytest.mark.filterwarnings("ignore:clusters holds 4 clusters")
+@of_times
+def test_times_are_clusters(contain):
+    expected = cox_recalibration(Y, P, clusters=WEEKDAYS)
+    assert cox_recalibration(Y, P, clusters=contain(WEEKDAYS)) == expected
+
+
+@of_times
+def test_times_are_groups(contain):
+    """Of maps, too, which know them again in rows of some of the days."""
+    given = contain(WEEKDAYS)
+    expected = multicalibration_error(Y, P, groups=WEEKDAYS, min_samples=1)
+    if not isinstance(given, pd.DataFrame):  # of which there would be a group of all rows
+        assert multicalibration_error(Y, P, groups=given, min_samples=1) == expected
+    X = P[:, None]
+    plain = ConformalInterval().fit(X, P, groups=WEEKDAYS)
+    model = ConformalInterval().fit(X, P, groups=given)
+    some = np.array([3, 1, 1])
+    expected = plain.transform(X[:3], groups=some)
+    np.testing.assert_array_equal(model.transform(X[:3], groups=contain(some)), expected)
+
+
+@pytest.mark.parametrize("missing", [None, pd.NaT])
+def test_missing_times_are_refused(missing):
+    for labels in ([DATES[0], missing] * 40, pd.Series([DAYS[0], missing] * 40)):
+        with pytest.raises(ValueError, match="clusters must"):
+            cox_recalibration(Y, P, clusters=labels)
+
+
+def test_tables_without_names_are_groups():
+    """The numbers that pandas gives to columns are their names here, for memberships too."""
+    columns = np.column_stack([WEEKDAYS, WEEKDAYS % 2])
+    for table in (columns, columns > 0):
+        frame = pd.DataFrame(table)
+        found = make_groups(frame, min_samples=1)
+        expected = make_groups({"0": table[:, 0], "1": table[:, 1]}, min_samples=1)
+        assert found.names == expected.names
+        value = multicalibration_error(Y, P, groups=frame, min_samples=1)
+        assert value == multicalibration_error(Y, P, groups=expected)

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._input._clusters import list_independent, number_clusters
+from skcal._input._group_labels import number_groups
 from skcal._input._validation import (
     check_integer,
-    check_labels,
     check_number,
     check_unit_range,
     show_labels,
@@ -170,12 +170,12 @@ def read_strata(strata, is_event, time):
     """`Strata` of rows with these events and times."""
     if strata is None:
         return Strata([None], np.zeros(len(time), dtype=np.intp), is_event, time)
-    labels, member = np.unique(check_labels("strata", strata), return_inverse=True)
+    labels, member = number_groups("strata", strata)
     if len(member) != len(time):
         raise ValueError(
             f"strata must hold a label for each of the {len(time)} rows; got {len(member)}."
         )
-    return Strata(labels.tolist(), member, is_event, time)
+    return Strata(labels, member, is_event, time)
 
 
 def check_horizon(horizon):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcal._input._validation import check_labels
+from skcal._input._group_labels import check_group_labels
 from skcal._tools._arrays import kind_of
 from skcal._tools._order import sort_rows
 from skcal._tools._warnings import warn
@@ -28,7 +28,7 @@ def read_clusters(clusters, present):
 
 def number_clusters(clusters, present):
     """The same for what holds with few clusters too; two there must be."""
-    labels = check_labels("clusters", clusters)
+    labels = check_group_labels("clusters", clusters)
     if labels.shape[0] != len(present):
         raise ValueError(
             f"clusters must hold one label for each of the {len(present)} rows; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, eye_array, issparse
 
-from skcal._input._levels import find_levels, read_table
+from skcal._input._group_labels import number_groups
+from skcal._input._levels import find_levels, list_names, read_table
 from skcal._input._validation import check_integer, check_labels, check_n_bins
 from skcal._numerics.errors._binned import count_bins
-from skcal._tools._arrays import as_readable, list_column_names
+from skcal._tools._arrays import as_readable
 from skcal._tools._show_record import as_record
 from skcal._tools._warnings import warn
 
@@ -269,7 +270,7 @@ def read_groups(argument, groups, present, **options):
     none of them are left out. `options` are those of `make_groups`.
     """
     options = _check_options(**options)
-    if isinstance(groups, Mapping) or list_column_names(groups) is not None:
+    if list_names(groups) is not None:
         columns = read_table(argument, groups)
         _check_length(argument, columns[0][1], present)
         return _make_groups([(name, column[present]) for name, column in columns], *options)
@@ -277,9 +278,9 @@ def read_groups(argument, groups, present, **options):
         if issparse(groups) or _count_dimensions(argument, groups) == 2:
             groups = _read_matrix(argument, groups)
         else:
-            names, pattern = np.unique(check_labels(argument, groups), return_inverse=True)
+            names, pattern = number_groups(argument, groups)
             members = eye_array(len(names), dtype=bool, format="csr")
-            groups = _number_groups(names.tolist(), members, pattern)
+            groups = _number_groups(names, members, pattern)
     _check_length(argument, groups.pattern, present)
     groups = groups.take(present)
     if len(groups.names) == 0:
@@ -289,7 +290,7 @@ def read_groups(argument, groups, present, **options):
 
 def take_columns(X, columns=None):
     """Named columns of the features, a data frame or dict, to make groups of; by default all."""
-    names = list(X) if isinstance(X, Mapping) else list_column_names(X)
+    names = list_names(X)
     if names is None:
         raise ValueError(
             "groups must be given where X is no data frame; got groups=None and a "

@@ -33,7 +33,7 @@ _LARGEST_PLAIN = 1e6
 def read_table(argument, table):
     """Names and columns of a table, as Series of one length."""
     refuse_unreadable(argument, table)
-    names = list(table) if isinstance(table, Mapping) else list_column_names(table)
+    names = list_names(table)
     if names is None:
         kind = type(table).__name__
         raise TypeError(
@@ -48,6 +48,13 @@ def read_table(argument, table):
     if len(lengths) > 1:
         raise ValueError(f"{argument} must have columns of one length; got {lengths}.")
     return columns
+
+
+def list_names(table):
+    """Names of the columns of a table, those that pandas gives included; None for an array."""
+    if isinstance(table, Mapping | pd.DataFrame):
+        return list(table)
+    return list_column_names(table)
 
 
 def read_column(argument, name, column):
@@ -109,7 +116,7 @@ class Levels:
 
     def _find(self, column):
         if self.edges is not None:
-            if _find_kind(column) != self.kind:
+            if find_kind(column) != self.kind:
                 raise ValueError(
                     f"Column {self.name!r} must hold {self.kind}, as it did in fit; got "
                     f"{column.dtype}."
@@ -132,7 +139,7 @@ def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     the column stands for this many rows.
     """
     present, edges, values = column.dropna(), None, None
-    kind = _find_kind(column)
+    kind = find_kind(column)
     if kind is not None:
         names, edges = _cut(_to_numbers(present, kind), n_bins, _SHOWS[kind])
     else:
@@ -149,7 +156,7 @@ def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     return Levels(name, titles, codes, edges, values, kind), codes[numbers]
 
 
-def _find_kind(column):
+def find_kind(column):
     """What lies on a line in a column, "numbers", "dates" or "durations", or None."""
     return _KINDS.get(pd.api.types.infer_dtype(column, skipna=True))
 

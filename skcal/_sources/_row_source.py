@@ -4,9 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
+from skcal._input._group_labels import number_groups
 from skcal._input._reduction import Predictions
 from skcal._input._sample import Sample
-from skcal._input._validation import check_labels
 from skcal._numerics.cells._merging import average_kinds, count_effectively
 from skcal._numerics.inference._cluster_signs import find_design_effect, has_known_law
 from skcal._sources._cross_fit import CountParts, Residuals, RowParts, WeightedParts
@@ -171,10 +171,9 @@ class RowSource:
 
 def check_groups(argument, groups, n_rows):
     """Distinct names of groups, and the number of the group of each row."""
-    groups = check_labels(argument, groups)
-    if len(groups) != n_rows:
+    names, member = number_groups(argument, groups)
+    if len(member) != n_rows:
         raise ValueError(
-            f"{argument} must hold one name for each of the {n_rows} rows; got {len(groups)}."
+            f"{argument} must hold one name for each of the {n_rows} rows; got {len(member)}."
         )
-    names, member = np.unique(groups, return_inverse=True)
-    return names.tolist(), member
+    return names, member

@@ -9,7 +9,8 @@ import numpy as np
 
 from skcal._fitting._feature_columns import find_known
 from skcal._fitting._folds import restored_on_error
-from skcal._input._validation import check_labels, show_labels
+from skcal._input._group_labels import check_group_labels
+from skcal._input._validation import show_labels
 from skcal._tools._progress import as_task
 from skcal._tools._typing import ArrayLike
 from skcal.regression._base_regression import RegressionRecalibrator
@@ -153,7 +154,7 @@ class GroupedRecalibrator(RegressionRecalibrator):
 
 
 def _read_groups(groups, n_samples):
-    labels = check_labels("groups", groups)
+    labels = check_group_labels("groups", groups)
     if len(labels) != n_samples:
         raise ValueError(
             f"groups must hold one label for each of the {n_samples} rows; got {len(labels)}."
