@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skcal._estimates._bins import split_mass
+from skcal._input._outcome_matrix import list_copies
 from skcal._input._reduction import REDUCTIONS
 from skcal._input._sample import CHUNK
 from skcal._input._validation import check_option, check_unit_range
@@ -142,18 +143,21 @@ def average_rows(sample, function):
 
 
 def average_over_classes(proba, target, weights, divergence):
-    """Mean over rows of the divergence of the vector of probabilities from the one-hot outcome."""
+    """Mean over rows of the divergence of the vector of probabilities from the outcome."""
     total, mass = 0.0, 0.0
     xp = namespace(proba)
     for rows in list_slices(proba, max(1, CHUNK // proba.shape[1])):
         if weights is None:
-            weight = xp.ones_like(target[rows], dtype=xp.float64)
+            weight = xp.ones_like(proba[rows, 0], dtype=xp.float64)
         else:
             weight = as_float64(weights[rows])
-        present = weight > 0
-        values = diverge_over_classes(proba[rows, ...][present], target[rows][present], divergence)
-        total += float(xp.sum(weight[present] * values))
         mass += float(xp.sum(weight))
+        present = weight > 0
+        chosen, codes, weight = proba[rows, ...][present], target[rows][present], weight[present]
+        if codes.ndim == 2:
+            copied, codes, share = list_copies(codes)
+            chosen, weight = chosen[copied], weight[copied] * share
+        total += float(xp.sum(weight * diverge_over_classes(chosen, codes, divergence)))
     return total / mass
 
 

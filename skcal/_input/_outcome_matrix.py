@@ -5,12 +5,19 @@ from scipy.sparse import issparse
 
 from skcal._input._column_names import check_column_order, find_order_of_tables
 from skcal._input._validation import (
+    ROW_SUM_TOLERANCE,
     advise_multilabel,
     advise_single_label,
     check_proba,
     check_weights,
 )
-from skcal._tools._arrays import choose_device, list_column_names, namespace, read_numbers
+from skcal._tools._arrays import (
+    choose_device,
+    list_column_names,
+    namespace,
+    read_numbers,
+    to_numpy,
+)
 
 
 def has_columns(y_true, least=2):
@@ -22,7 +29,30 @@ def has_columns(y_true, least=2):
     return len(shape) == 2 and shape[1] >= least
 
 
-def read_soft_labels(y_true, y_proba, sample_weight, pos_label, labels, names):
+def are_shares(target):
+    """Whether outcomes, as they are read, have rows of numbers in [0, 1] that sum to 1.
+
+    Missing numbers are for `read_soft_labels` to refuse.
+    """
+    if target.ndim != 2 or 0 in target.shape:
+        return False
+    try:
+        values = to_numpy(target)
+        values = values.astype(np.float64) if values.dtype.kind in "biufO" else None
+    except (TypeError, ValueError):  # objects
+        return False
+    if values is None or (np.abs(values.sum(axis=1) - 1) > ROW_SUM_TOLERANCE).any():
+        return False
+    return not ((values < 0) | (values > 1)).any()
+
+
+def list_copies(shares):
+    """Rows of soft labels as copies with one label each: row, label and share of each copy."""
+    rows, codes = np.nonzero(shares)
+    return rows, codes, shares[rows, codes]
+
+
+def read_soft_labels(y_true, y_proba, sample_weight, pos_label, labels, names, *, on_device=False):
     """Check outcomes that are a row of probabilities each; returns predictions, outcomes, weights.
 
     Predictions and outcomes have shape (n_samples, n_classes).
@@ -33,8 +63,9 @@ def read_soft_labels(y_true, y_proba, sample_weight, pos_label, labels, names):
             raise ValueError(
                 f"{name} must be None where {outcomes} has a column for each class; got {value!r}."
             )
+    device = choose_device(y_proba) if on_device else None
     target, proba, weights = (
-        None if values is None else read_numbers(name, values)
+        None if values is None else read_numbers(name, values, device)
         for name, values in (
             (outcomes, y_true),
             (predictions, y_proba),

@@ -12,7 +12,13 @@ import numpy as np
 
 from skcal._input._categories import refuse_unclear_order
 from skcal._input._column_names import check_column_order
-from skcal._input._outcome_matrix import has_columns, name_columns, read_indicator, read_soft_labels
+from skcal._input._outcome_matrix import (
+    are_shares,
+    has_columns,
+    name_columns,
+    read_indicator,
+    read_soft_labels,
+)
 from skcal._input._sample import Sample
 from skcal._input._validation import (
     check_labels,
@@ -153,7 +159,8 @@ def reduce_to_samples(
 ):
     """Check user input and reduce it to a list of binary samples, by a key of `ALL_REDUCTIONS`.
 
-    `y_true` holds labels, or soft labels in [0, 1]; `y_proba` one column per label, in the order of
+    `y_true` holds labels, or soft labels in [0, 1], a column for each of several classes;
+    `y_proba` has one column per label, in the order of
     `labels`, or the column of `pos_label` alone. Names of columns that are exactly the labels must
     not be in another order. "multilabel" takes what `read_indicator` reads.
 
@@ -170,6 +177,7 @@ def reduce_to_samples(
         reduction=reduction,
         names=names,
         on_device=on_device,
+        takes_shares=True,
     )
     return ALL_REDUCTIONS[reduction](predictions)
 
@@ -222,13 +230,20 @@ def _reduce_positive(predictions):
     return [Sample(proba, predictions.target, predictions.weights)]
 
 
+def _came_true(target, columns):
+    """Whether, or how often, the label of one column of each row came true."""
+    if target.ndim == 1:
+        return columns == target
+    return namespace(target).take_along_axis(target, columns[:, None], axis=1)[:, 0]
+
+
 def _reduce_confidence(predictions):
     """One sample: the largest probability, and whether its label came true."""
     if predictions.is_multiclass:
         proba, target = predictions.proba, predictions.target
         xp = namespace(proba)
         top = xp.argmax(proba, axis=1)
-        return [Sample(xp.max(proba, axis=1), top == target, predictions.weights)]
+        return [Sample(xp.max(proba, axis=1), _came_true(target, top), predictions.weights)]
     # A tie of two labels goes to the first column.
     (first, second) = _reduce_classwise(predictions)
     top_is_first = first.predictions >= second.predictions
@@ -242,7 +257,8 @@ def _reduce_classwise(predictions):
     """One sample for each label: its column, and whether it came true."""
     proba, target, weights = predictions.proba, predictions.target, predictions.weights
     if predictions.is_multiclass:
-        return [Sample(proba[:, k], target == k, weights) for k in range(proba.shape[1])]
+        of_label = (lambda k: target == k) if target.ndim == 1 else lambda k: target[:, k]
+        return [Sample(proba[:, k], of_label(k), weights) for k in range(proba.shape[1])]
     (positive,) = _reduce_positive(predictions)
     if proba.ndim == 2:
         other = proba[:, 1 - predictions.positive_column]
@@ -280,7 +296,7 @@ def _split_rows(predictions):
     top = proba.argmax(axis=1)
     order = np.argsort(top, kind="stable")
     starts = np.flatnonzero(np.diff(top[order], prepend=-1))
-    confidence, came_true = proba[order, top[order]], (top == target)[order]
+    confidence, came_true = proba[order, top[order]], _came_true(target, top)[order]
     weights = None if weights is None else weights[order]
     pairs = []
     for start, stop in zip(starts, [*starts[1:], len(top)], strict=True):
@@ -314,8 +330,10 @@ def _reduce_full(predictions):
 def _pool_columns(predictions):
     """The same of many columns in NumPy, column by column."""
     proba, weights = predictions.proba, predictions.weights
-    came_true = np.zeros(proba.shape, dtype=bool, order="F")
-    came_true[np.arange(len(proba)), predictions.target] = True
+    came_true = predictions.target
+    if came_true.ndim == 1:
+        came_true = np.zeros(proba.shape, dtype=bool, order="F")
+        came_true[np.arange(len(proba)), predictions.target] = True
     if weights is not None:
         weights = np.tile(weights, proba.shape[1])
     return Sample(proba.ravel("F"), came_true.ravel("F"), weights)
@@ -358,10 +376,12 @@ def check_predictions(
     reduction="auto",
     names=_NAMES,
     on_device=False,
+    takes_shares=False,
 ):
     """Check user input; see `reduce_to_samples`, and `check_class_vectors` for `names`.
 
-    Only the reduction "multilabel" changes what is read.
+    Only the reduction "multilabel" changes what is read. With `takes_shares` the outcomes may be
+    soft labels of several classes, a row of probabilities each.
     """
     if reduction == "multilabel":
         proba, *rows = read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device)
@@ -371,6 +391,10 @@ def check_predictions(
         return Predictions(proba, *rows, labels=labels, is_multilabel=True)
     target, proba, weights = read_rows(names, y_true, y_proba, sample_weight, on_device=on_device)
     warn_of_swap(target, proba, names)
+    if takes_shares and proba.ndim == 2 and are_shares(target):
+        data = sample_weight, pos_label, labels, names
+        proba, target, weights = read_soft_labels(y_true, y_proba, *data, on_device=on_device)
+        return Predictions(proba, target if proba.shape[1] > 2 else target[:, 1], weights)
     target = check_target(names[0], target)
     refuse_list_of_models(target, proba, names)
     proba = check_proba(names[1], proba)

@@ -151,7 +151,7 @@ def estimate_rows(y_true, y_proba, data, reduction, options, clusters=None):
         )
     if options.interval is None and reduction == "full":
         options = options._replace(interval=False)
-    predictions = check_predictions(y_true, y_proba, **data, reduction=reduction)
+    predictions = check_predictions(y_true, y_proba, **data, reduction=reduction, takes_shares=True)
     sources = _list_sources(predictions, reduction, clusters)
     return _estimate_curves(sources, *name_reduction(predictions, reduction), options)
 

@@ -104,8 +104,9 @@ def decision_calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels: probabilities of the positive label in [0, 1], or a row of
+        probabilities each.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
@@ -203,8 +204,9 @@ def decision_calibration_witness(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels: probabilities of the positive label in [0, 1], or a row of
+        probabilities each.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
@@ -285,8 +287,9 @@ def elementary_score_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels: probabilities of the positive label in [0, 1], or a row of
+        probabilities each.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
@@ -384,8 +387,9 @@ def net_benefit_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels: probabilities of the positive label in [0, 1], or a row of
+        probabilities each.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.

@@ -109,9 +109,9 @@ def calibration_decomposition(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1], which count as
-        outcomes 1 and 0 in their proportion.
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels, which count as outcomes in their proportion: probabilities of
+        the positive label in [0, 1], or a row of probabilities each.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
@@ -238,8 +238,9 @@ def calibration_decomposition(
         pos_label=pos_label,
         labels=labels,
         on_device=True,
+        takes_shares=True,
     )
-    if isinstance(loss, BregmanDivergence):  # its functions take NumPy arrays
+    if isinstance(loss, BregmanDivergence) or predictions.target.ndim == 2:  # NumPy's alone
         predictions = predictions.to_numpy()
     (sample,) = REDUCTIONS["auto"](predictions)
     total = measure_total(predictions, of_row, of_classes)
@@ -285,9 +286,9 @@ def corp_decomposition(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1], which count as
-        outcomes 1 and 0 in their proportion.
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels, which count as outcomes in their proportion: probabilities of
+        the positive label in [0, 1], or a row of probabilities each.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.

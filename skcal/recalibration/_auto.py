@@ -210,6 +210,7 @@ class AutoRecalibration(BaseRecalibrator):
     recalibrators_: list[BaseRecalibrator]
     _learns_classes_apart = False
     _maps_rows_apart = False
+    _takes_shares = False  # copies of a row would be in several folds
 
     def __init__(
         self,

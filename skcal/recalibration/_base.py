@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skcal._fitting._folds import restored_on_error
 from skcal._input._column_names import check_column_order
@@ -64,6 +64,7 @@ from skcal.recalibration._class_scores import (
     share_among_seen,
 )
 from skcal.recalibration._dict import pack_recalibrator, unpack_recalibrator
+from skcal.recalibration._soft_labels import copy_rows, list_soft_labels, read_shares
 
 
 class BaseRecalibrator(
@@ -94,6 +95,7 @@ class BaseRecalibrator(
     one class do not decrease, or that the order of the classes is kept in every row.
     ``_is_for_other_rows = True`` says that probabilities are meant for rows of another population,
     so that those of the fitted rows may well become worse.
+    ``_takes_shares = False`` says that rows must not be copied, as soft labels ask for.
     ``_reads_blocks = True`` says that ``_fit`` takes logits as RowBlocks, which read a few rows at
     a time, and that those of impossible classes may be -inf. With
     ``_is_on_device`` both methods get arrays of any library under scikit-learn's
@@ -159,6 +161,7 @@ class BaseRecalibrator(
     _learns_from_absence = False
     _is_monotone = False
     _is_for_other_rows = False
+    _takes_shares = True
     _if_unseen: Literal["keep", "share", "apply", "own"] = "keep"
     _warns_of_unseen = True
     _maps_rows_apart = True
@@ -193,8 +196,10 @@ class BaseRecalibrator(
             column, the score of the second class (of ``classes[1]`` where given), is enough.
             Columns are read by their place: names of columns that are the labels in another order
             than `classes` are an error.
-        y : array-like of shape (n_samples,)
-            Labels.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Labels, or soft labels: a row of probabilities each, one for each of the classes in the
+            order of the columns of X, which `classes` names. A row then counts as copies of it,
+            one for each label, whose weights are these probabilities.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, which count rows: one of weight 2 is like two rows. Where their
             sum is less than their effective number of rows, (sum w)^2 / sum w^2, they are scaled
@@ -336,23 +341,23 @@ class BaseRecalibrator(
     def _fit_checked(self, X, y, sample_weight):
         check_option("input", self.input, ("proba", "logits"))
         self._check_options()
-        columns = list_column_names(X)
+        columns, names = list_column_names(X), list_column_names(y)
         X, y, sample_weight, device = read_scores(X, y, sample_weight, on_device=self._is_on_device)
         xp = device.xp
         refuse_other_dimensions(X)
-        refuse_indicator(y, "fit one for each label, on its probabilities and y[:, k]")
-        X, y = validate_data(self, clip_half(X, self.input), y, **self._list_types(xp))
-        y = check_target("y", read_labels("y", y, device))
-        if kind_of(y) == "f":
-            check_classification_targets(y)
-        sample_weight = check_weights(sample_weight, y.shape[0])
-        labels = name_columns(X.shape[1], find_distinct(y), self.classes, type(self).__name__)
+        shares = read_shares(y, names, columns) if self._takes_shares else None
+        X, y, found = self._read_rows(X, y, shares, device)
+        sample_weight = check_weights(sample_weight, X.shape[0])
+        labels = name_columns(X.shape[1], found, self.classes, type(self).__name__)
         check_column_order("X", columns, labels, "classes")
         self._order = np.argsort(labels, kind="stable")
         self.classes_ = labels[self._order]
         self._depth = np.inf
-        codes = move(search_sorted(self.classes_, y), device)
         check_scores(X, xp, self.input, self._in_blocks())
+        if shares is None:
+            codes = move(search_sorted(self.classes_, y), device)
+        else:
+            X, codes, sample_weight = copy_rows(X, shares[:, self._order], sample_weight)
         order = move(self._order, device)
         # A weight of zero equals absence.
         present = True if sample_weight is None else sample_weight > 0
@@ -364,7 +369,8 @@ class BaseRecalibrator(
         if sample_weight is not None:
             scores = scores.take_rows(present) if self._in_blocks() else scores[present]
             codes = codes[present]
-            sample_weight = count_as_rows(as_float64(sample_weight[present]))
+            sample_weight = as_float64(sample_weight[present])
+            sample_weight = count_as_rows(sample_weight) if shares is None else sample_weight
         known = self._find_known(scores, codes, sample_weight)
         if self.input == "logits":
             self._depth = self._learn_depth(scores, codes, sample_weight, known, xp)
@@ -375,6 +381,20 @@ class BaseRecalibrator(
         # Of one column the other one is computed exactly.
         kind = X.dtype if X.shape[1] > 1 else xp.float64
         self._fit_present(scores, codes, sample_weight, float(xp.finfo(kind).eps), known)
+
+    def _read_rows(self, X, y, shares, device):
+        """Scores and labels checked, and the distinct labels; those of soft labels are named."""
+        types = self._list_types(device.xp)
+        if shares is not None:
+            X = validate_data(self, clip_half(X, self.input), **types)
+            check_consistent_length(X, shares)
+            return X, None, list_soft_labels(self.classes, shares.shape[1])
+        refuse_indicator(y, "fit one for each label, on its probabilities and y[:, k]")
+        X, y = validate_data(self, clip_half(X, self.input), y, **types)
+        y = check_target("y", read_labels("y", y, device))
+        if kind_of(y) == "f":
+            check_classification_targets(y)
+        return X, y, find_distinct(y)
 
     def _find_known(self, scores, codes, sample_weight):
         """Places of the classes among which `_fit` learns: those of the rows, and maybe others."""
