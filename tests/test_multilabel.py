@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.dummy import DummyClassifier
@@ -74,6 +75,74 @@ def test_the_mean_over_the_labels(measure):
     assert measure.function(Y[:, :1], P[:, :1], **MULTI) == measure.function(
         Y[:, 0], P[:, 0], reduction="auto"
     )
+
+
+HOLES = np.random.default_rng(6).random(Y.shape) < 0.5
+UNKNOWN = np.where(HOLES, np.nan, Y)
+HOLED = {
+    "array": UNKNOWN,
+    "objects": np.where(HOLES, None, Y.astype(object)),
+    "list": np.where(HOLES, None, Y.astype(object)).tolist(),
+    "frame": pd.DataFrame(UNKNOWN, columns=["a", "b", "c"]),
+    "nullable": pd.DataFrame(UNKNOWN, columns=["a", "b", "c"]).convert_dtypes(),
+    "polars": pl.DataFrame(UNKNOWN, schema=["a", "b", "c"]).fill_nan(None),
+}
+
+
+def measure_labels(function, weights=None, **options):
+    """The mean over the labels, each on the rows where it is known."""
+    weights = np.ones(Y.shape) if weights is None else weights
+    weights = np.broadcast_to(weights.reshape(len(Y), -1), Y.shape)
+    rows = [(Y[~holes, k], P[~holes, k], weights[~holes, k]) for k, holes in enumerate(HOLES.T)]
+    return np.mean([function(y, p, sample_weight=w, **options) for y, p, w in rows], axis=0)
+
+
+@every_measure
+def test_labels_that_are_not_known_in_all_rows(measure):
+    """Leaving out all rows with a hole would leave an eighth of them."""
+    entry_weights = np.random.default_rng(7).integers(0, 4, Y.shape)
+    for weights in (None, WEIGHTS, entry_weights):
+        found = measure.function(UNKNOWN, P, sample_weight=weights, **MULTI)
+        expected = measure_labels(measure.function, weights, reduction="auto")
+        assert found == pytest.approx(expected, rel=1e-9)
+    found = measure.function(Y, P, sample_weight=np.where(HOLES, 0, entry_weights), **MULTI)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("y_true", HOLED.values(), ids=HOLED)
+def test_forms_of_holes(y_true):
+    expected = measure_labels(corp_decomposition)
+    np.testing.assert_allclose(corp_decomposition(y_true, P, **MULTI), expected, atol=1e-12)
+    bounds = calibration_distance_bounds(y_true, P, **MULTI)
+    np.testing.assert_allclose(bounds, measure_labels(calibration_distance_bounds), rtol=1e-9)
+
+
+def test_diagrams_of_labels_with_holes():
+    display = ReliabilityDisplay.from_predictions(UNKNOWN, P, **MULTI)
+    for k, curve in enumerate(display.curves):
+        known = ~HOLES[:, k]
+        expected = smooth_ece(Y[known, k], P[known, k])
+        assert curve.smooth_ece == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "weights", "message"),
+    [
+        (np.where([1, 0, 0], np.nan, Y), None, "y_true must have a row .* column 0 has none"),
+        (Y, np.tile([1, 0, 1], (200, 1)), "y_true must have a row .* column 1 has none"),
+        (UNKNOWN, np.isnan(UNKNOWN) * 1.0, "y_true must have a row .* column 0 has none"),
+        (np.where(HOLES, np.inf, Y), None, "y_true must lie in"),
+        (np.ma.array(Y, mask=HOLES), None, "y_true must not be masked"),
+        (Y, np.ones((200, 2)), r"sample_weight must have shape \(200,\).* or \(200, 3\)"),
+        (Y, -np.ones((200, 3)), "sample_weight must be finite and not negative"),
+        (np.where(HOLES, "x", "y"), None, "y_true must hold real numbers"),
+    ],
+)
+def test_holes_that_are_refused(y_true, weights, message):
+    with pytest.raises(ValueError, match=message):
+        smooth_ece(y_true, P, sample_weight=weights, **MULTI)
+    with pytest.raises(ValueError, match="y_proba must lie in"):
+        smooth_ece(Y, np.where(HOLES, np.nan, P), **MULTI)
 
 
 @every_measure
@@ -179,7 +248,7 @@ BAD = [
     ([["a"], ["a", "b"]], P[:2], {}, "must be an indicator .* got rows of several lengths"),
     (np.array([["a", "b"]]), P[:1, :2], {}, "y_true must hold real numbers"),
     (Y * 2, P, {}, r"y_true must lie in \[0, 1\]; got 2"),
-    (np.where(Y == 1, np.nan, 0), P, {}, r"y_true must lie in \[0, 1\]; got nan"),
+    (np.where(Y == 1, np.inf, 0), P, {}, r"y_true must lie in \[0, 1\]; got inf"),
     (Y, P + 0.5, {}, r"y_proba must lie in \[0, 1\]"),
     (Y, P[:, :2], {}, r"must have the same shape .* got \(200, 3\) and \(200, 2\)"),
     (Y, P[:, 0], {}, r"must have the same shape .* got \(200, 3\) and \(200,\)"),

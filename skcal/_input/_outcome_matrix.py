@@ -1,6 +1,9 @@
 """Outcomes with several columns: soft labels of classes, and multilabel indicators."""
 
+from functools import partial
+
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 
 from skcal._input._column_names import check_column_order, find_order_of_tables
@@ -13,8 +16,11 @@ from skcal._input._validation import (
 )
 from skcal._tools._arrays import (
     choose_device,
+    find_device,
+    kind_of,
     list_column_names,
     namespace,
+    read,
     read_numbers,
     to_numpy,
 )
@@ -85,11 +91,14 @@ def read_soft_labels(y_true, y_proba, sample_weight, pos_label, labels, names, *
     return proba, target, check_weights(weights, len(proba))
 
 
-def read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device):
+def read_indicator(
+    y_true, y_proba, sample_weight, pos_label, names, *, on_device, takes_holes=False
+):
     """Check a multilabel indicator, maybe sparse, and a probability for each of its entries.
 
     `y_proba` has the shape of the indicator, or is a list with an (n_samples, 2) array for each
-    label. Returns probabilities, outcomes and weights.
+    label. Returns probabilities, outcomes and weights. With `takes_holes` entries may be missing,
+    which are NaN, and each may have a weight.
     """
     outcomes, predictions = names
     if pos_label is not None:
@@ -107,9 +116,7 @@ def read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device):
         y_true = y_true.toarray()
     is_list = _is_list_of_outputs(y_proba)
     device = choose_device(y_proba[0] if is_list else y_proba) if on_device else None
-    target = check_proba(
-        outcomes, read_numbers(outcomes, y_true, device), of_classes=False, kind="outcomes"
-    )
+    target = _read_entries(outcomes, y_true, device, takes_holes)
     if is_list:
         proba = _read_outputs(predictions, y_proba, device)
     else:
@@ -125,7 +132,59 @@ def read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device):
     weights = (
         None if sample_weight is None else read_numbers("sample_weight", sample_weight, device)
     )
-    return proba, target, check_weights(weights, proba.shape[0])
+    if not takes_holes or weights is None or weights.ndim == 1:
+        weights = check_weights(weights, proba.shape[0])
+    else:
+        weights = _check_entry_weights(weights, tuple(proba.shape))
+    _refuse_unknown_labels(outcomes, target, weights)
+    return proba, target, weights
+
+
+def _read_entries(name, y_true, device, takes_holes):
+    """Entries of an indicator, with NaN where one is missing."""
+    check = partial(check_proba, name, of_classes=False, kind="outcomes")
+    if not takes_holes:
+        return check(read_numbers(name, y_true, device))
+    values = read(name, y_true, device)
+    if find_device(values) is None:
+        values = np.asarray(values)
+        values = np.where(pd.isna(values), np.nan, values) if values.dtype.kind == "O" else values
+    values = read_numbers(name, values, device)
+    if kind_of(values) != "f":
+        return check(values)
+    xp = namespace(values)
+    missing = xp.isnan(values)
+    if not xp.any(missing):
+        return check(values)
+    known = check(xp.where(missing, xp.zeros_like(values), values))
+    return xp.where(missing, values, known)
+
+
+def _check_entry_weights(weights, shape):
+    if tuple(weights.shape) != shape:
+        raise ValueError(
+            f"sample_weight must have shape ({shape[0]},), one weight for each row, or {shape}, "
+            f"one for each of its labels; got shape {tuple(weights.shape)}."
+        )
+    xp = namespace(weights)
+    return xp.reshape(check_weights(xp.reshape(weights, (-1,)), shape[0] * shape[1]), shape)
+
+
+def _refuse_unknown_labels(name, target, weights):
+    """Raise a ValueError for a label without a row in which it is known and has a weight."""
+    if kind_of(target) != "f" and (weights is None or weights.ndim == 1):
+        return
+    target = to_numpy(target)
+    known = ~np.isnan(target) if target.dtype.kind == "f" else np.ones(target.shape, dtype=bool)
+    if weights is not None:
+        positive = to_numpy(weights) > 0
+        known &= positive if positive.ndim == 2 else positive[:, None]
+    unknown = np.flatnonzero(~known.any(axis=0))
+    if len(unknown):
+        raise ValueError(
+            f"{name} must have a row in which each label is known, with a positive weight; column "
+            f"{unknown[0]} has none."
+        )
 
 
 def name_columns(y_true, y_proba, labels, names):

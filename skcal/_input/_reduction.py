@@ -177,15 +177,20 @@ def reduce_to_samples(
         reduction=reduction,
         names=names,
         on_device=on_device,
-        takes_shares=True,
+        for_reduction=True,
     )
     return ALL_REDUCTIONS[reduction](predictions)
 
 
 def average_over_samples(function, samples):
     """Mean of a function of a Sample, weighted by the samples' mass."""
-    mass = np.array([sample.total_weight for sample in samples])
-    return float(np.dot(mass / mass.sum(), [function(sample) for sample in samples]))
+    return float(np.dot(list_shares(samples), [function(sample) for sample in samples]))
+
+
+def list_shares(samples):
+    """What each sample counts in a mean over all of them; the sum is 1."""
+    mass = [sample.total_weight if sample.share is None else sample.share for sample in samples]
+    return np.array(mass) / np.sum(mass)
 
 
 def average_over_rows(function, y_true, y_proba, **data):
@@ -346,9 +351,22 @@ def _reduce_auto(predictions):
 
 
 def _reduce_labels(predictions):
-    """One sample for each of the labels that do not exclude one another."""
+    """One sample for each of the labels that do not exclude one another.
+
+    A label has the rows in which its outcome is known, and counts as much as any other.
+    """
     proba, target, weights = predictions.proba, predictions.target, predictions.weights
-    return [Sample(proba[:, k], target[:, k], weights) for k in range(proba.shape[1])]
+    xp, is_float = namespace(target), kind_of(target) == "f"
+    has_holes = is_float and bool(xp.any(xp.isnan(target)))
+    if not has_holes and (weights is None or weights.ndim == 1):
+        return [Sample(proba[:, k], target[:, k], weights) for k in range(proba.shape[1])]
+    samples = []
+    for k in range(proba.shape[1]):
+        rows = ~xp.isnan(target[:, k]) if is_float else slice(None)
+        own = weights if weights is None or weights.ndim == 1 else weights[:, k]
+        own = None if own is None else own[rows]
+        samples.append(Sample(proba[:, k][rows], target[:, k][rows], own, share=1.0))
+    return samples
 
 
 # For mutually exclusive classes.
@@ -376,22 +394,31 @@ def check_predictions(
     reduction="auto",
     names=_NAMES,
     on_device=False,
-    takes_shares=False,
+    for_reduction=False,
 ):
     """Check user input; see `reduce_to_samples`, and `check_class_vectors` for `names`.
 
-    Only the reduction "multilabel" changes what is read. With `takes_shares` the outcomes may be
-    soft labels of several classes, a row of probabilities each.
+    Only the reduction "multilabel" changes what is read. Rows that go to a reduction alone may also
+    have soft labels of several classes, a row of probabilities each, and with "multilabel" outcomes
+    that are missing, or a weight for each of them.
     """
     if reduction == "multilabel":
-        proba, *rows = read_indicator(y_true, y_proba, sample_weight, pos_label, names, on_device)
+        proba, *rows = read_indicator(
+            y_true,
+            y_proba,
+            sample_weight,
+            pos_label,
+            names,
+            on_device=on_device,
+            takes_holes=for_reduction,
+        )
         if labels is not None:
             labels = _check_column_labels(labels, proba, names, on_device)
         labels = name_columns(y_true, y_proba, labels, names)
         return Predictions(proba, *rows, labels=labels, is_multilabel=True)
     target, proba, weights = read_rows(names, y_true, y_proba, sample_weight, on_device=on_device)
     warn_of_swap(target, proba, names)
-    if takes_shares and proba.ndim == 2 and are_shares(target):
+    if for_reduction and proba.ndim == 2 and are_shares(target):
         data = sample_weight, pos_label, labels, names
         proba, target, weights = read_soft_labels(y_true, y_proba, *data, on_device=on_device)
         return Predictions(proba, target if proba.shape[1] > 2 else target[:, 1], weights)

@@ -51,6 +51,7 @@ class Sample:
     predictions: np.ndarray  # in [0, 1], of any real type
     outcomes: np.ndarray  # in [0, 1], or booleans
     weights: np.ndarray | None = None  # non-negative, with a positive sum; None stands for ones
+    share: float | None = None  # in a mean over samples; None stands for the sum of the weights
 
     @classmethod
     def of_distinct(cls, predictions, outcomes, weights):

@@ -151,7 +151,9 @@ def estimate_rows(y_true, y_proba, data, reduction, options, clusters=None):
         )
     if options.interval is None and reduction == "full":
         options = options._replace(interval=False)
-    predictions = check_predictions(y_true, y_proba, **data, reduction=reduction, takes_shares=True)
+    predictions = check_predictions(
+        y_true, y_proba, **data, reduction=reduction, for_reduction=True
+    )
     sources = _list_sources(predictions, reduction, clusters)
     return _estimate_curves(sources, *name_reduction(predictions, reduction), options)
 
@@ -162,7 +164,9 @@ def _list_sources(predictions, reduction, clusters):
     if clusters is None:
         return [DiagramRows(sample) for sample in reduce(predictions)]
     weights = predictions.weights
-    present = np.ones(predictions.n_rows, dtype=bool) if weights is None else weights > 0
+    present = np.ones(predictions.n_rows, dtype=bool)
+    if weights is not None:
+        present = weights > 0 if weights.ndim == 1 else (weights > 0).any(axis=1)
     member, predictions = read_clusters(clusters, present), predictions.take(present)
     numbered = predictions._replace(weights=np.arange(1, len(member) + 1))  # 0 would be absent
     return [

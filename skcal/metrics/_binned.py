@@ -66,7 +66,9 @@ def expected_calibration_error(
         the confidence otherwise. "multilabel" averages over labels that do not exclude one another:
         `y_true` is an indicator of shape (n_samples, n_labels), of 0 and 1 or of soft labels, dense
         or sparse; `y_proba` has the same shape, or is a list of n_labels arrays of shape
-        (n_samples, 2); rows need not sum to 1, and `labels` are names of columns.
+        (n_samples, 2); rows need not sum to 1, and `labels` are names of columns. Entries of the
+        indicator may be missing, or `sample_weight` may have its shape: each label is measured in
+        the rows where it is known, and counts as much as any other.
     n_bins : int or "cube_root", default=15
         Number of bins, at most 2^24; not used by ``strategy="sweep"``. "cube_root" stands for
         :math:`\lceil n^{1/3} \rceil` with n the number of rows whose weight is not zero, as in

@@ -16,7 +16,7 @@ from skcal._estimates._divergences import (
     measure_total,
 )
 from skcal._estimates._isotonic import regress_isotonically
-from skcal._input._reduction import REDUCTIONS, check_predictions, reduce_to_samples
+from skcal._input._reduction import REDUCTIONS, check_predictions, list_shares, reduce_to_samples
 from skcal._input._sample import CHUNK
 from skcal._input._validation import check_n_bins, check_number, check_option
 from skcal._numerics.cells._grid import cubic_nodes, sum_moments
@@ -238,7 +238,7 @@ def calibration_decomposition(
         pos_label=pos_label,
         labels=labels,
         on_device=True,
-        takes_shares=True,
+        for_reduction=True,
     )
     if isinstance(loss, BregmanDivergence) or predictions.target.ndim == 2:  # NumPy's alone
         predictions = predictions.to_numpy()
@@ -364,9 +364,8 @@ def corp_decomposition(
         reduction=reduction,
         on_device=True,
     )
-    mass = np.array([sample.total_weight for sample in samples])
     scores = [_score_three_times(sample, divergence) for sample in samples]
-    own, recalibrated, constant = (mass / mass.sum() @ np.array(scores)).tolist()
+    own, recalibrated, constant = (list_shares(samples) @ np.array(scores)).tolist()
     return CORPDecomposition(own, own - recalibrated, constant - recalibrated, constant)
 
 

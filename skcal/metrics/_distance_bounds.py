@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._input._reduction import reduce_to_samples
+from skcal._input._reduction import list_shares, reduce_to_samples
 from skcal._input._validation import check_number, check_option
 from skcal._numerics.errors._distance import upper_distance
 from skcal._numerics.errors._interval import (
@@ -166,9 +166,8 @@ def calibration_distance_bounds(
         labels=labels,
         reduction=reduction,
     )
-    mass = np.array([[sample.total_weight] for sample in samples])
     brackets = np.array([_BRACKETS[distance](sample, tol) for sample in samples])
-    return Bounds(*(mass / mass.sum() * brackets).sum(axis=0).tolist())
+    return Bounds(*(list_shares(samples) @ brackets).tolist())
 
 
 def _bracket_lower(sample, tol):
