@@ -240,7 +240,7 @@ class IntervalCoverageDisplay(ShownInNotebooks):
         y_true : array-like of shape (n_samples,)
             True targets, real numbers.
         y_interval : array-like of shape (n_samples, 2)
-            Lower and upper ends, finite.
+            Lower and upper ends, which may be infinite.
         level : float, default=0.9
             Probability of the intervals, strictly between 0 and 1.
         by : array-like of shape (n_samples,), default=None
@@ -469,6 +469,13 @@ def _measure_widths(low, high, resolution):
 
     A longer chain of such neighbours is left as it is: its ends do differ.
     """
+    widths = np.full(len(low), np.inf)
+    is_finite = np.isfinite(low) & np.isfinite(high)
+    widths[is_finite] = _merge_widths(low[is_finite], high[is_finite], resolution)
+    return widths
+
+
+def _merge_widths(low, high, resolution):
     widths = high - low
     order = np.argsort(widths)
     reach = _ROUNDING * resolution * np.maximum(abs(low), abs(high))[order]
@@ -485,6 +492,13 @@ def _make_groups(values, n_bins):
     if values.dtype.kind == "U":
         names, place = np.unique(values, return_inverse=True)
         return names.tolist(), place
+    is_infinite = np.isinf(values)  # widths, which have a group of their own
+    if is_infinite.any():
+        names, place = [], np.zeros(len(values), dtype=np.intp)
+        if not is_infinite.all():
+            names, place[~is_infinite] = _make_groups(values[~is_infinite], n_bins)
+        place[is_infinite] = len(names)
+        return [*names, "inf"], place
     distinct, counts = np.unique(values, return_counts=True)
     edges = quantile_edges(distinct, counts, count_bins(n_bins, len(values)))
     _, place = np.unique(bin_index(values, edges), return_inverse=True)

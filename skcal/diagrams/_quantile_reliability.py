@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from skcal._input._predicted._points import check_levels, read_quantiles
 from skcal._input._predicted._response_rows import check_values
 from skcal._input._validation import check_flag, check_sample_weight
 from skcal._tools._typing import ArrayLike
+from skcal.diagrams._curves_display import name_models
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import open_figure
 from skcal.diagrams._legend import check_lengths, find_effective_rows, list_names
@@ -51,8 +53,8 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
         Terms of the pinball loss of each level, for the legend.
     effective_rows : float, default=None
         Effective number of rows, for the title of the legend; None where weights do not differ.
-    name : str, default=None
-        Name of the model for the legend.
+    name : str or list of str, default=None
+        Name of the model for the legend, or one for each curve.
 
     Attributes
     ----------
@@ -104,7 +106,7 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
         quantiles: list[float],
         decompositions: list[CORPDecomposition] | None = None,
         effective_rows: float | None = None,
-        name: str | None = None,
+        name: str | list[str] | None = None,
     ) -> None:
         self.curves = curves
         self.quantiles = quantiles
@@ -167,7 +169,7 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
     def from_predictions(
         cls,
         y_true: ArrayLike,
-        y_quantiles: ArrayLike,
+        y_quantiles: ArrayLike | Mapping[str, ArrayLike],
         *,
         quantiles: ArrayLike,
         sample_weight: ArrayLike | None = None,
@@ -181,14 +183,17 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
         ----------
         y_true : array-like of shape (n_samples,)
             True targets, real numbers.
-        y_quantiles : array-like of shape (n_samples, n_levels) or (n_samples,)
-            Predicted quantiles, one column for each level; finite.
+        y_quantiles : array-like of shape (n_samples, n_levels) or (n_samples,), or dict
+            Predicted quantiles, one column for each level; or those of several models by name.
+            Infinite ones, such as conformal
+            methods give where rows are few, have no place in the diagram, but count as the largest
+            or smallest of all; their loss and miscalibration are infinite.
         quantiles : array-like of shape (n_levels,)
             Level of every column, distinct and strictly between 0 and 1; or one number.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights.
         name : str, default=None
-            Name of the model for the legend. None names the levels alone.
+            Name of the model for the legend. None names the levels alone, and models by their keys.
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
         **plot_kwargs : dict
@@ -211,19 +216,20 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         targets = check_values("y_true", y_true)
         levels = check_levels("quantiles", quantiles)
-        columns = read_quantiles("y_quantiles", y_quantiles, len(targets), levels)
-        curves, decompositions = [], []
-        for column, level in zip(columns.T, levels.tolist(), strict=True):
-            rows = {"functional": "quantile", "level": level, "sample_weight": sample_weight}
-            curves.append(corp_regression_curve(targets, column, **rows))
-            decompositions.append(corp_regression_decomposition(targets, column, **rows))
-        rows = find_effective_rows(check_sample_weight(sample_weight, len(targets)))
+        weights = check_sample_weight(sample_weight, len(targets))
+        found, names = [], []
+        for model, values in name_models(y_quantiles, name, "y_quantiles", None).items():
+            columns = read_quantiles("y_quantiles", values, len(targets), levels)
+            for column, level in zip(columns.T, levels.tolist(), strict=True):
+                found.append(_compare_column(targets, column, level, weights))
+                names.append(model)
+        curves, decompositions = map(list, zip(*found, strict=True))
         display = cls(
             curves=curves,
-            quantiles=levels.tolist(),
+            quantiles=levels.tolist() * (len(curves) // len(levels)),
             decompositions=decompositions,
-            effective_rows=rows,
-            name=name,
+            effective_rows=find_effective_rows(weights),
+            name=names if isinstance(y_quantiles, Mapping) else names[0],
         )
         return display.plot(ax, **plot_kwargs)
 
@@ -231,7 +237,7 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
         self,
         ax: Axes | None = None,
         *,
-        name: str | None = None,
+        name: str | list[str] | None = None,
         curve_kwargs: dict[str, Any] | None = None,
         ref_line_kwargs: dict[str, Any] | None = None,
         despine: bool = False,
@@ -242,8 +248,8 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
         ----------
         ax : matplotlib axes, default=None
             Axes to draw on. None creates a new figure and axes.
-        name : str, default=None
-            Name for the legend. None takes the name of the display.
+        name : str or list of str, default=None
+            Name for the legend, or one for each curve. None takes that of the display.
         curve_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the curves.
         ref_line_kwargs : dict, default=None
@@ -260,20 +266,24 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
 
         check_flag("despine", despine)
         check_look(curve_kwargs=curve_kwargs, ref_line_kwargs=ref_line_kwargs)
-        names = list_names(self.name if name is None else name)
-        check_lengths(1, name=names)
         n_curves = len(self.curves)
+        names = list_names(self.name if name is None else name) or [None]
+        if len(names) > 1:
+            check_lengths(n_curves, name=names)
+        names = names * n_curves if len(names) == 1 else names
         with open_figure(ax) as (axes,):
             check_shown(axes, _QUANTITIES)
             styles = choose_styles(axes, n_curves)
             self.lines_ = []
             for number, (curve, style) in enumerate(zip(self.curves, styles, strict=True)):
-                look = style | {"label": self._label(number, *names or [None])}
+                look = style | {"label": self._label(number, names[number])}
                 if len(curve.y_pred) == 1:  # no line has one point
                     look["marker"] = "o"
                 look = merge_style(look, curve_kwargs, Line2D)
                 self.lines_ += axes.plot(curve.y_pred, curve.y_recalibrated, **look)
-            ends = [float(f([f(curve.y_pred) for curve in self.curves])) for f in (np.min, np.max)]
+            shown = np.concatenate([curve.y_pred for curve in self.curves])
+            shown = shown if len(shown) else np.zeros(1)  # all are infinite
+            ends = [float(shown.min()), float(shown.max())]
             self.ref_line_ = draw_value_diagonal(axes, ends, ref_line_kwargs)
             keep_shown(self.lines_, _QUANTITIES)
             title = None
@@ -296,3 +306,25 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
             return label
         parts = self.decompositions[number]
         return f"{label} (MCB = {parts.miscalibration:.3g}, DSC = {parts.discrimination:.3g})"
+
+
+def _compare_column(targets, column, level, weights):
+    """Curve and decomposition of predicted quantiles of one level.
+
+    Isotonic regression looks at the order of predictions alone, in which infinite ones come first
+    or last.
+    """
+    rows = {"functional": "quantile", "level": level, "sample_weight": weights}
+    is_finite = np.isfinite(column)
+    if is_finite.all():
+        curve = corp_regression_curve(targets, column, **rows)
+        return curve, corp_regression_decomposition(targets, column, **rows)
+    finite = column[is_finite] if is_finite.any() else np.zeros(1)
+    ends = np.nextafter(finite.min(), -np.inf), np.nextafter(finite.max(), np.inf)
+    replaced = np.clip(column, *ends)
+    curve = corp_regression_curve(targets, replaced, **rows)
+    parts = corp_regression_decomposition(targets, replaced, **rows)
+    shown = (curve.y_pred > ends[0]) & (curve.y_pred < ends[1])
+    if weights is None or (weights[~is_finite] > 0).any():
+        parts = parts._replace(score=np.inf, miscalibration=np.inf)
+    return FunctionalCurve(curve.y_pred[shown], curve.y_recalibrated[shown]), parts

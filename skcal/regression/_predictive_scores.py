@@ -177,7 +177,8 @@ def pinball_loss(
     y_true : array-like of shape (n_samples,)
         True targets, real numbers.
     y_quantiles : array-like of shape (n_samples, n_levels) or (n_samples,)
-        Predicted quantiles, one column for each level; finite.
+        Predicted quantiles, one column for each level. An infinite one, such as conformal methods
+        give where rows are few, has an infinite loss.
     quantiles : array-like of shape (n_levels,)
         Level of every column, distinct and strictly between 0 and 1; or one number.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -218,7 +219,8 @@ def pinball_loss(
     """
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
-    return _average(_score_quantiles("y_quantiles", targets, y_quantiles, quantiles), weights)
+    scores = _score_quantiles("y_quantiles", targets, y_quantiles, quantiles)
+    return _average(scores, weights, may_diverge=True)
 
 
 def interval_score(
@@ -235,7 +237,8 @@ def interval_score(
     y_true : array-like of shape (n_samples,)
         True targets, real numbers.
     y_interval : array-like of shape (n_samples, 2)
-        Lower and upper ends, finite.
+        Lower and upper ends. An infinite one, such as conformal methods give where rows are few,
+        has an infinite score.
     level : float, default=0.9
         Probability of the interval, strictly between 0 and 1.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -281,7 +284,15 @@ def interval_score(
     weights = check_sample_weight(sample_weight, len(targets))
     level, (low, high) = read_intervals(targets, y_interval, level)
     with np.errstate(over="ignore", invalid="ignore"):
-        return _average(score_interval(targets, low, high, level), weights)
+        scores = score_interval(targets, low, high, level)
+    scores = _mark_infinite(scores, np.column_stack([low, high]))
+    return _average(scores, weights, may_diverge=True)
+
+
+def _mark_infinite(scores, predictions):
+    """Scores that are infinite where a prediction is, and NaN where only its score is too large."""
+    is_infinite = np.isinf(predictions).any(axis=1)
+    return np.where(is_infinite, np.inf, np.where(np.isinf(scores), np.nan, scores))
 
 
 def _average(scores, weights, may_diverge=False):
@@ -307,7 +318,7 @@ def _score_rows(targets, distribution):
         scores = _score_quantiles(
             "The values of distribution", targets, values, distribution.levels
         )
-        return 2 * scores, False
+        return 2 * scores, True
     family = type(getattr(distribution, "dist", distribution))
     if isinstance(distribution, Mixture) or family in CLOSED_FORMS:
         return _score_family(targets, distribution), False
@@ -334,9 +345,9 @@ def _score_quantiles(name, targets, values, quantiles):
     """Pinball loss of each row, the mean over levels."""
     levels = check_levels("quantiles", quantiles)
     values = read_quantiles(name, values, len(targets), levels)
-    refuse_rows(f"{name} must be finite", values, ~np.isfinite(values).all(axis=1))
     with np.errstate(over="ignore", invalid="ignore"):
-        return score_pinball(targets[:, None], values, levels).mean(axis=1)
+        scores = score_pinball(targets[:, None], values, levels).mean(axis=1)
+    return _mark_infinite(scores, values)
 
 
 def _score_family(targets, distribution):

@@ -22,6 +22,7 @@ from skcal.regression import (
     Ensemble,
     corp_regression_curve,
     corp_regression_decomposition,
+    pinball_loss,
     pit_calibration_error,
     probability_integral_transform,
 )
@@ -352,6 +353,71 @@ def test_legends_of_regression_hide_no_curve(rows):
     assert legend.y1 <= ax.get_window_extent().y1 + 1
     assert max(ax.get_yticks()) <= high
     assert len(ax.get_xticks()) > 2
+
+
+def test_quantiles_of_several_models(rows):
+    """Each has the curves that it has alone, with its name."""
+    y, (mean, _) = rows
+    columns = {"a": mean[:, None] + stats.norm.ppf(LEVELS), "b": mean[:, None] + [[-1, 0.3]]}
+    display = QuantileReliabilityDisplay.from_predictions(y, columns, quantiles=LEVELS)
+    alone = [
+        QuantileReliabilityDisplay.from_predictions(y, values, quantiles=LEVELS, name=name)
+        for name, values in columns.items()
+    ]
+    labels = [line.get_label() for one in alone for line in one.lines_]
+    assert [line.get_label() for line in display.lines_] == labels
+    assert display.quantiles == [*LEVELS, *LEVELS]
+    assert labels[2].startswith("b, level 0.1")
+    lines = [line for one in alone for line in one.lines_]
+    for line, other in zip(display.lines_, lines, strict=True):
+        np.testing.assert_array_equal(line.get_data(), other.get_data())
+    with pytest.raises(ValueError, match="name must be None: the keys of y_quantiles"):
+        QuantileReliabilityDisplay.from_predictions(y, columns, quantiles=LEVELS, name="a")
+    with pytest.raises(ValueError, match="name must"):
+        display.plot(name=["a", "b"])
+
+
+@pytest.mark.parametrize("end", [np.inf, -np.inf])
+def test_infinite_quantiles_have_no_place(rows, end):
+    """They are the largest or the smallest, and their loss is infinite."""
+    y, (mean, _) = rows
+    column, options = mean.copy(), {"functional": "quantile", "level": 0.5}
+    column[::4] = end
+    display = QuantileReliabilityDisplay.from_predictions(y, column, quantiles=0.5)
+    far = np.where(np.isfinite(column), column, np.sign(end) * 1e6)
+    curve, parts = corp_regression_curve(y, far, **options), display.decompositions[0]
+    known = np.abs(curve.y_pred) < 1e6
+    np.testing.assert_array_equal(display.curves[0].y_pred, curve.y_pred[known])
+    np.testing.assert_array_equal(display.curves[0].y_recalibrated, curve.y_recalibrated[known])
+    expected = corp_regression_decomposition(y, far, **options)
+    assert parts[2:] == expected[2:]
+    assert parts.score == parts.miscalibration == np.inf
+    weights = np.isfinite(column).astype(float)
+    options = {"quantiles": 0.5, "sample_weight": weights}
+    weighted = QuantileReliabilityDisplay.from_predictions(y, column, **options)
+    assert weighted.decompositions[0].score == pytest.approx(
+        pinball_loss(y[weights > 0], column[weights > 0], quantiles=0.5)
+    )
+    nothing = QuantileReliabilityDisplay.from_predictions(y, np.full(len(y), end), quantiles=0.5)
+    assert len(nothing.curves[0].y_pred) == 0
+
+
+def test_intervals_of_infinite_width_are_a_group():
+    rng = np.random.default_rng(4)
+    y, low = rng.normal(size=80), np.repeat([-1.0, -2.0, -np.inf, -1.5], 20)
+    ends = np.column_stack([low, np.where(np.arange(80) < 50, -low, np.inf)])
+    display = IntervalCoverageDisplay.from_predictions(y, ends, level=0.8, n_bins=2)
+    is_infinite = np.isinf(ends).any(axis=1)
+    assert display.groups[-1] == "inf"
+    covered = (ends[:, 0] <= y) & (y <= ends[:, 1])
+    assert display.coverage[-1] == covered[is_infinite].mean()
+    finite = IntervalCoverageDisplay.from_predictions(
+        y[~is_infinite], ends[~is_infinite], level=0.8, n_bins=2
+    )
+    assert display.groups[:-1] == finite.groups
+    np.testing.assert_array_equal(display.coverage[:-1], finite.coverage)
+    everything = IntervalCoverageDisplay.from_predictions(y, np.full((80, 2), [-np.inf, np.inf]))
+    assert everything.groups == ["inf"]
 
 
 def test_quantiles_on_shared_axes_and_other_scales(rows):

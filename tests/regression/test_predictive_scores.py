@@ -343,7 +343,7 @@ def test_pinball_loss_and_interval_score_by_those_of_others(rng):
         (lambda: score([0.0] * 2, Ensemble([[1.0]])), "for each of the 2 rows .* got 1"),
         (lambda: score([0.0], Ensemble([1.0])), r"\(n_samples, n_members\).*; got shape \(1,\)"),
         (lambda: score([0.0], Ensemble([[np.inf]])), "members of distribution must be finite"),
-        (lambda: score([0.0], Quantiles([[np.inf]], [0.5])), "must be finite; got"),
+        (lambda: score([0.0], Quantiles([[np.nan]], [0.5])), "must not hold NaN; got"),
         (lambda: score([0.0], Quantiles([[0.0]], [1.5])), "must lie strictly between 0 and 1"),
         (lambda: score([1.7e308], (-1.7e308, 1.0)), "The score must be finite"),
         (lambda: interval_score([0.0] * 2, [[1, 0], [0, 1]]), "they do in 1 of 2 rows"),
@@ -354,3 +354,24 @@ def test_pinball_loss_and_interval_score_by_those_of_others(rng):
 def test_what_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("end", [np.inf, -np.inf])
+def test_infinite_predictions_have_an_infinite_score(end):
+    """Conformal methods give them where rows are few; rows of weight zero count for nothing."""
+    for weights, expected in (([1, 1], np.inf), ([1, 0], None)):
+        options = {"sample_weight": weights}
+        quantiles = {"quantiles": [0.1, 0.9]} | options
+        found = pinball_loss([0.0, 1.0], [[0, 1], [0, end]], **quantiles)
+        assert found == expected or found == pinball_loss([0.0], [[0, 1]], quantiles=[0.1, 0.9])
+        interval = sorted([0, end])
+        found = interval_score([0.0, 1.0], [[0, 1], interval], **options)
+        assert found == expected or found == interval_score([0.0], [[0, 1]])
+        law = Quantiles([[0, 1], interval], [0.1, 0.9])
+        found = score([0.0, 1.0], law, **options)
+        assert found == expected or found == score([0.0], Quantiles([[0, 1]], [0.1, 0.9]))
+    assert interval_score([0.0], [[-np.inf, np.inf]]) == np.inf
+    with pytest.raises(ValueError, match="y_interval must not hold NaN"):
+        interval_score([0.0], [[0.0, np.nan]])
+    with pytest.raises(ValueError, match="The score must be finite"):
+        interval_score([0.0], [[-1.7e308, 1.7e308]])

@@ -58,7 +58,7 @@ def read_intervals(targets, y_interval, level):
             f"y_interval must have shape {(len(targets), 2)}, a lower and an upper end for each "
             f"target; got {ends.shape}."
         )
-    refuse_rows("y_interval must be finite", ends, ~np.isfinite(ends).all(axis=1))
+    refuse_rows("y_interval must not hold NaN", ends, np.isnan(ends).any(axis=1))
     low, high = ends.T
     n_crossing = np.count_nonzero(low > high)
     if n_crossing:
