@@ -5,9 +5,9 @@ import numpy as np
 from skcal._numerics.errors._binned import (
     bin_index,
     count_bins,
+    make_edges,
     percentile_edges,
     sweep_edges,
-    uniform_edges,
 )
 from skcal._numerics.errors._bregman import mean_outcome
 from skcal._numerics.inference._poisson_binomial import find_law, find_quantiles
@@ -18,10 +18,10 @@ BLIND_STRATEGIES = ("uniform", "quantile")
 
 
 def find_edges(sample, n_bins, strategy):
-    """Edges of bins; `n_bins` may be "cube_root", of the number of rows that are present."""
+    """Edges of bins; `n_bins` may be "cube_root", of the rows that count, or edges themselves."""
     n_bins = count_bins(n_bins, sample.n_present)
-    if strategy == "uniform":
-        return uniform_edges(n_bins)
+    if strategy == "uniform" or isinstance(n_bins, tuple):
+        return make_edges(n_bins)
     if strategy == "quantile" and sample.weights is None:
         ordered = namespace(sample.predictions).sort(sample.predictions)  # one copy, no more
         return percentile_edges(ordered, None, n_bins)

@@ -98,6 +98,29 @@ def check_n_bins(n_bins):
     return check_integer("n_bins", n_bins, minimum=1)
 
 
+def check_bins(n_bins, strategy, strategies, default="uniform"):
+    """What `check_n_bins` returns, or edges of bins as a tuple, which leave no choice of strategy.
+
+    `default` is the default of the strategy.
+    """
+    check_option("strategy", strategy, strategies)
+    if isinstance(n_bins, str) or not hasattr(n_bins, "__len__"):
+        return check_n_bins(n_bins)
+    edges = read_numbers("n_bins", n_bins).astype(np.float64)
+    is_rising = edges.ndim == 1 and len(edges) > 1 and (np.diff(edges) > 0).all()
+    if not is_rising or (edges[0], edges[-1]) != (0, 1):
+        raise ValueError(
+            "n_bins must rise from 0 to 1 where it holds the edges of bins; got "
+            f"{shorten(edges.tolist())}."
+        )
+    if strategy != default:
+        raise ValueError(
+            f"strategy must be {default!r}, its default, where n_bins holds the edges of bins; got "
+            f"{strategy!r}."
+        )
+    return tuple(edges.tolist())
+
+
 def check_number(name, value, minimum, *, below=np.inf, allow_infinity=False):
     """Return `value` as a float in [minimum, below), or raise a ValueError."""
     is_number = isinstance(value, int | float | np.integer | np.floating)

@@ -18,7 +18,7 @@ from skcal._input._reduction import (
 )
 from skcal._input._sample import Sample
 from skcal._input._validation import check_option, refuse_unknown_options
-from skcal._numerics.errors._binned import count_bins
+from skcal._numerics.errors._binned import count_bins, make_edges
 from skcal.metrics import MEASURES, Measure
 
 # Arguments of measures that say what is measured, not how.
@@ -71,11 +71,11 @@ class BoundMeasure(NamedTuple):
     def inner_edges(self):
         """Edges between the equal bins of measures that have bins, else none."""
         n_bins = self.find_option("n_bins")
-        return () if n_bins is None else np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
+        return () if n_bins is None else make_edges(n_bins)[1:-1]
 
     def fix_bins(self, n_rows):
         """The same measure, with the number of bins that it has for this many rows."""
-        if self.row is None or self.find_option("n_bins") != "cube_root":
+        if self.row is None or not isinstance(self.find_option("n_bins"), str):
             return self
         return self._replace(options=self.options | {"n_bins": count_bins("cube_root", n_rows)})
 

@@ -38,7 +38,7 @@ def check_measure(name, options):
 
 def _fix_bins(cells, options):
     """Options with the number of bins for the rows of the cells, for those that depend on it."""
-    if options.get("n_bins") != "cube_root":
+    if not isinstance(options.get("n_bins"), str):
         return options
     return options | {"n_bins": count_bins("cube_root", cells.n_rows)}
 

@@ -21,9 +21,9 @@ from skcal._estimates._smooth import (
 from skcal._input._clusters import read_clusters
 from skcal._input._reduction import ALL_REDUCTIONS, check_predictions
 from skcal._input._validation import (
+    check_bins,
     check_confidence_level,
     check_flag,
-    check_n_bins,
     check_option,
     check_rng,
 )
@@ -100,9 +100,9 @@ def check_options(
     for name, value in (("n_bins", n_bins), ("strategy", strategy)):
         if value is not None and kind != "binned":
             raise ValueError(f"{name} needs kind='binned'; got kind={kind!r}, which has no bins.")
-    n_bins = check_n_bins(_N_BINS if n_bins is None else n_bins)
+    n_bins = _N_BINS if n_bins is None else n_bins
     strategy = "uniform" if strategy is None else strategy
-    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    n_bins = check_bins(n_bins, strategy, ("uniform", "quantile", "sweep"))
     bandwidth = check_curve_bandwidth(bandwidth, scale)
     check_option("band", band, BANDS)
     if band == "consistency" and kind != "binned":

@@ -47,7 +47,7 @@ class EstimatedReliability(CurveDisplay):
         reduction: Reduction = "auto",
         clusters: ArrayLike | None = None,
         kind: Kind = "auto",
-        n_bins: int | Literal["cube_root"] | None = None,
+        n_bins: int | Literal["cube_root"] | ArrayLike | None = None,
         strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
@@ -87,9 +87,9 @@ class EstimatedReliability(CurveDisplay):
         kind : str, default="auto"
             How the mean outcome is estimated, one of "auto", "smooth", "adaptive",
             "nadaraya-watson", "isotonic", "binned" and "values", see :meth:`from_predictions`.
-        n_bins : int or "cube_root", default=None
-            Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
-            see :func:`skcal.metrics.expected_calibration_error`.
+        n_bins : int, "cube_root" or array-like of shape (n_edges,), default=None
+            Number of bins of ``kind="binned"``, at most 2^24, "cube_root", or their edges; None
+            stands for 15, see :func:`skcal.metrics.expected_calibration_error`.
         strategy : {"uniform", "quantile", "sweep"}, default=None
             Where the edges of the bins lie, see :meth:`from_predictions`.
         scale : {"probability", "logit"}, default="probability"
@@ -181,7 +181,7 @@ class EstimatedReliability(CurveDisplay):
         reduction: Reduction = "auto",
         clusters: ArrayLike | None = None,
         kind: Kind = "auto",
-        n_bins: int | Literal["cube_root"] | None = None,
+        n_bins: int | Literal["cube_root"] | ArrayLike | None = None,
         strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
@@ -238,9 +238,9 @@ class EstimatedReliability(CurveDisplay):
             "values" where there are 20 of them at most, with 5 rows each on average, such as the
             votes of a few trees; else "smooth" where `bandwidth` is given, or smECE is known to be
             more than chance and its kernel gathers events enough; else "adaptive".
-        n_bins : int or "cube_root", default=None
-            Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
-            see :func:`skcal.metrics.expected_calibration_error`.
+        n_bins : int, "cube_root" or array-like of shape (n_edges,), default=None
+            Number of bins of ``kind="binned"``, at most 2^24, "cube_root", or their edges; None
+            stands for 15, see :func:`skcal.metrics.expected_calibration_error`.
         strategy : {"uniform", "quantile", "sweep"}, default=None
             Of ``kind="binned"``: bins of equal width, which None stands for, of equal mass, or as
             many of equal mass as keep the mean outcomes sorted, see
@@ -420,7 +420,7 @@ class EstimatedReliability(CurveDisplay):
         pos_label: int | float | bool | str | None = None,
         reduction: Literal["auto", "confidence", "full"] = "auto",
         kind: Kind = "auto",
-        n_bins: int | Literal["cube_root"] | None = None,
+        n_bins: int | Literal["cube_root"] | ArrayLike | None = None,
         strategy: Literal["uniform", "quantile", "sweep"] | None = None,
         scale: Literal["probability", "logit"] = "probability",
         bandwidth: float | None = None,
@@ -452,9 +452,9 @@ class EstimatedReliability(CurveDisplay):
         kind : str, default="auto"
             How the mean outcome is estimated, one of "auto", "smooth", "adaptive",
             "nadaraya-watson", "isotonic", "binned" and "values", see :meth:`from_predictions`.
-        n_bins : int or "cube_root", default=None
-            Number of bins of ``kind="binned"``, at most 2^24, or "cube_root"; None stands for 15,
-            see :func:`skcal.metrics.expected_calibration_error`.
+        n_bins : int, "cube_root" or array-like of shape (n_edges,), default=None
+            Number of bins of ``kind="binned"``, at most 2^24, "cube_root", or their edges; None
+            stands for 15, see :func:`skcal.metrics.expected_calibration_error`.
         strategy : {"uniform", "quantile", "sweep"}, default=None
             Where the edges of the bins lie, see :meth:`from_predictions`.
         scale : {"probability", "logit"}, default="probability"
@@ -535,7 +535,7 @@ class EstimatedReliability(CurveDisplay):
         kind: Literal[
             "auto", "smooth", "adaptive", "nadaraya-watson", "isotonic", "binned"
         ] = "auto",
-        n_bins: int | Literal["cube_root"] | None = None,
+        n_bins: int | Literal["cube_root"] | ArrayLike | None = None,
         bandwidth: float | None = None,
         band: Literal["wilson", "isotonic"] = "wilson",
         interval: bool | None = None,
@@ -556,9 +556,9 @@ class EstimatedReliability(CurveDisplay):
         kind : str, default="auto"
             How the mean outcome is estimated, one of "auto", "smooth", "adaptive",
             "nadaraya-watson", "isotonic" and "binned", see :meth:`from_predictions`.
-        n_bins : int or "cube_root", default=None
-            Number of bins of equal width of ``kind="binned"``, at most 2^24, or "cube_root"; None
-            stands for 15, see :func:`skcal.metrics.expected_calibration_error`.
+        n_bins : int, "cube_root" or array-like of shape (n_edges,), default=None
+            Number of bins of equal width of ``kind="binned"``, at most 2^24, "cube_root", or edges
+            of bins; None stands for 15, see :func:`skcal.metrics.expected_calibration_error`.
         bandwidth : float, default=None
             Standard deviation of the kernel, see :meth:`from_predictions`.
         band : {"wilson", "isotonic"}, default="wilson"

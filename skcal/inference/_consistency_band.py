@@ -9,10 +9,9 @@ import numpy as np
 from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, bound_bins, find_edges
 from skcal._input._independent_rows import reduce_to_labelled_sample
 from skcal._input._validation import (
+    check_bins,
     check_confidence_level,
     check_flag,
-    check_n_bins,
-    check_option,
 )
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
@@ -50,7 +49,7 @@ def consistency_band(
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
-    n_bins: int | Literal["cube_root"] = 15,
+    n_bins: int | Literal["cube_root"] | ArrayLike = 15,
     strategy: Literal["uniform", "quantile"] = "uniform",
     confidence_level: float = 0.95,
     simultaneous: bool = False,
@@ -79,8 +78,8 @@ def consistency_band(
         How class probabilities become binary predictions, see
         :func:`skcal.metrics.expected_calibration_error`. The other reductions give several
         problems, or rows that are not independent.
-    n_bins : int or "cube_root", default=15
-        Number of bins, at most 2^24, or "cube_root", see
+    n_bins : int, "cube_root" or array-like of shape (n_edges,), default=15
+        Number of bins, at most 2^24, "cube_root", or their edges, see
         :func:`skcal.metrics.expected_calibration_error`.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal mass. Bins must not be chosen by a look at the outcomes.
@@ -136,8 +135,7 @@ def consistency_band(
     >>> band.low, band.high
     (array([0. , 0.7]), array([0.5, 1. ]))
     """
-    n_bins = check_n_bins(n_bins)
-    check_option("strategy", strategy, BLIND_STRATEGIES)
+    n_bins = check_bins(n_bins, strategy, BLIND_STRATEGIES)
     level = check_confidence_level(confidence_level)
     check_flag("simultaneous", simultaneous)
     sample = reduce_to_labelled_sample(

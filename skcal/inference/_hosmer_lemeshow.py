@@ -11,8 +11,8 @@ from skcal._input._independent_rows import (
     list_weights,
     reduce_to_present_rows,
 )
-from skcal._input._validation import check_n_bins, check_option
-from skcal._numerics.errors._binned import bin_index, count_bins, gap_norm, uniform_edges
+from skcal._input._validation import check_bins, check_option
+from skcal._numerics.errors._binned import bin_index, count_bins, gap_norm, make_edges
 from skcal._numerics.inference._classical_tests import (
     bar_chi_squared_pvalue,
     chi_squared_pvalue,
@@ -41,7 +41,7 @@ def hosmer_lemeshow_test(
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
-    n_bins: int | Literal["cube_root"] = 10,
+    n_bins: int | Literal["cube_root"] | ArrayLike = 10,
     strategy: Literal["quantile", "uniform"] = "quantile",
     groups: ArrayLike | None = None,
     alternative: Literal["two-sided", "greater", "less"] = "two-sided",
@@ -70,9 +70,10 @@ def hosmer_lemeshow_test(
         How class probabilities become one binary problem: "confidence" takes the largest
         probability and whether its label came true, "auto" the positive label of a binary problem
         (or `pos_label`) and the confidence otherwise.
-    n_bins : int or "cube_root", default=10
+    n_bins : int, "cube_root" or array-like of shape (n_edges,), default=10
         Number of groups, at most 2^24; "cube_root" stands for :math:`\lceil n^{1/3} \rceil` with n
-        the number of rows.
+        the number of rows. An array holds the edges of the groups, which rise from 0 to 1, and
+        `strategy` is not used.
     strategy : {"quantile", "uniform"}, default="quantile"
         Groups of equal mass, or of equal width; equal predictions always share a group. Those of
         equal mass end at the quantiles of the predictions, linear between ranks, as in
@@ -173,8 +174,7 @@ def hosmer_lemeshow_test(
     >>> result.n_groups, result.pvalue < 0.05
     (3, True)
     """
-    n_bins = check_n_bins(n_bins)
-    check_option("strategy", strategy, ("quantile", "uniform"))
+    n_bins = check_bins(n_bins, strategy, ("quantile", "uniform"), default="quantile")
     check_option("data", data, _FITTED_DEGREES)
     check_option("alternative", alternative, ("two-sided", "greater", "less"))
     if alternative != "two-sided" and data == "training":
@@ -202,8 +202,8 @@ def hosmer_lemeshow_test(
 
 def _cut_groups(sample, n_bins, strategy):
     """Number of the group of each row."""
-    if strategy == "uniform":
-        return bin_index(sample.predictions, uniform_edges(n_bins))
+    if strategy == "uniform" or isinstance(n_bins, tuple):
+        return bin_index(sample.predictions, make_edges(n_bins))
     return number_groups(sample.predictions, list_unequal_weights(sample), n_bins)
 
 

@@ -9,16 +9,22 @@ import numpy as np
 from skcal._estimates._bins import find_edges
 from skcal._estimates._traits import CellAnswer, Traits, take_averages, take_matches
 from skcal._input._reduction import average_over_rows
-from skcal._input._validation import check_flag, check_n_bins, check_number, check_option
+from skcal._input._validation import (
+    check_bins,
+    check_flag,
+    check_n_bins,
+    check_number,
+    check_option,
+)
 from skcal._numerics.cells._cell_bins import limit_gap_norm, limit_squared_gaps, range_bins
 from skcal._numerics.errors._binned import (
     debias_squared_gaps,
     gap_norm,
     make_bin_index,
+    make_edges,
     mean_gap,
     residual_noise,
     squared_gaps,
-    uniform_edges,
 )
 from skcal._tools._typing import ArrayLike, Reduction
 from skcal.metrics._measure import Measure
@@ -32,7 +38,7 @@ def expected_calibration_error(
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
-    n_bins: int | Literal["cube_root"] = 15,
+    n_bins: int | Literal["cube_root"] | ArrayLike = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
     norm: float = 1,
     bin_width_penalty: bool = False,
@@ -69,10 +75,11 @@ def expected_calibration_error(
         (n_samples, 2); rows need not sum to 1, and `labels` are names of columns. Entries of the
         indicator may be missing, or `sample_weight` may have its shape: each label is measured in
         the rows where it is known, and counts as much as any other.
-    n_bins : int or "cube_root", default=15
+    n_bins : int, "cube_root" or array-like of shape (n_edges,), default=15
         Number of bins, at most 2^24; not used by ``strategy="sweep"``. "cube_root" stands for
         :math:`\lceil n^{1/3} \rceil` with n the number of rows whose weight is not zero, as in
-        scikit-learn from version 1.10.
+        scikit-learn from version 1.10. An array holds the edges of bins, which rise from 0 to 1,
+        and `strategy` is not used; a prediction on an edge belongs to the bin below it.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, or of equal mass; equal predictions always share a bin. "sweep"
         takes as many bins of equal mass as keep the mean outcome from falling between bins [3]_,
@@ -157,7 +164,7 @@ def maximum_calibration_error(
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
-    n_bins: int | Literal["cube_root"] = 15,
+    n_bins: int | Literal["cube_root"] | ArrayLike = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
 ) -> float:
     r"""Maximum calibration error (MCE): largest gap between predictions and outcomes of a bin.
@@ -183,9 +190,9 @@ def maximum_calibration_error(
         One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
         probabilities become binary predictions, see :func:`expected_calibration_error`; "classwise"
         is the mean of the largest gaps.
-    n_bins : int or "cube_root", default=15
-        Number of bins, at most 2^24, or "cube_root", see :func:`expected_calibration_error`; not
-        used by ``strategy="sweep"``.
+    n_bins : int, "cube_root" or array-like of shape (n_edges,), default=15
+        Number of bins, at most 2^24, "cube_root", or their edges, see
+        :func:`expected_calibration_error`; not used by ``strategy="sweep"``.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Bins of equal width, or of equal mass; equal predictions always share a bin. For "sweep"
         see :func:`expected_calibration_error`.
@@ -323,7 +330,7 @@ def squared_calibration_error(
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Reduction = "auto",
-    n_bins: int | Literal["cube_root"] = 15,
+    n_bins: int | Literal["cube_root"] | ArrayLike = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "quantile",
     debias: bool | Literal["outcomes", "residuals"] = True,
 ) -> float:
@@ -349,9 +356,9 @@ def squared_calibration_error(
     reduction : str, default="auto"
         One of "auto", "confidence", "classwise", "top-label", "full" and "multilabel": how class
         probabilities become binary predictions, see :func:`expected_calibration_error`.
-    n_bins : int or "cube_root", default=15
-        Number of bins, at most 2^24, or "cube_root", see :func:`expected_calibration_error`; not
-        used by ``strategy="sweep"``.
+    n_bins : int, "cube_root" or array-like of shape (n_edges,), default=15
+        Number of bins, at most 2^24, "cube_root", or their edges, see
+        :func:`expected_calibration_error`; not used by ``strategy="sweep"``.
     strategy : {"uniform", "quantile", "sweep"}, default="quantile"
         Bins of equal width or of equal mass, see :func:`expected_calibration_error`.
     debias : bool or {"outcomes", "residuals"}, default=True
@@ -417,8 +424,7 @@ def squared_calibration_error(
 
 
 def _bind_expected(*, n_bins, strategy, norm, bin_width_penalty):
-    n_bins = check_n_bins(n_bins)
-    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    n_bins = check_bins(n_bins, strategy, ("uniform", "quantile", "sweep"))
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
     check_flag("bin_width_penalty", bin_width_penalty)
     if bin_width_penalty and norm != 1:
@@ -451,8 +457,7 @@ def _bind_adaptive(*, n_bins):
 
 
 def _bind_squared(*, n_bins, strategy, debias):
-    n_bins = check_n_bins(n_bins)
-    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    n_bins = check_bins(n_bins, strategy, ("uniform", "quantile", "sweep"), default="quantile")
     if not isinstance(debias, bool | np.bool_):
         check_option("debias", debias, ("outcomes", "residuals"))
 
@@ -478,20 +483,22 @@ def _describe_squared(*, debias, **options):
 
 
 def _bound_gaps(cells, value, options):
-    ranges = range_bins(cells.facts, uniform_edges(options["n_bins"]))
+    ranges = range_bins(cells.facts, make_edges(options["n_bins"]))
     lower, upper = limit_gap_norm(ranges, options.get("norm", np.inf))
     penalty = 1 / options["n_bins"] if options.get("bin_width_penalty") else 0.0
     return max(upper - (value - penalty), (value - penalty) - lower)
 
 
 def _bound_squared_gaps(cells, value, options):
-    ranges = range_bins(cells.facts, uniform_edges(options["n_bins"]))
+    ranges = range_bins(cells.facts, make_edges(options["n_bins"]))
     lower, upper = limit_squared_gaps(ranges, cells.facts.total, options["debias"])
     return max(upper - value, value - lower)
 
 
 def _refuse_unequal_bins(options):
     if options["strategy"] == "uniform":
+        if options.get("bin_width_penalty") and hasattr(options["n_bins"], "__len__"):
+            return "the penalty of bins of several widths depends on the bin of each prediction."
         return None
     return (
         f"the edges of bins with strategy={options['strategy']!r} depend on the order of single "

@@ -18,7 +18,7 @@ from skcal._estimates._divergences import (
 from skcal._estimates._isotonic import regress_isotonically
 from skcal._input._reduction import REDUCTIONS, check_predictions, list_shares, reduce_to_samples
 from skcal._input._sample import CHUNK
-from skcal._input._validation import check_n_bins, check_number, check_option
+from skcal._input._validation import check_bins, check_number, check_option
 from skcal._numerics.cells._grid import cubic_nodes, sum_moments
 from skcal._numerics.curves._kernel_curve import RESIDUAL_CELLS, SMALLEST_BANDWIDTH, find_bandwidth
 from skcal._numerics.errors._bregman import expect_divergence, mean_outcome, squared_difference
@@ -99,7 +99,7 @@ def calibration_decomposition(
     estimator: Literal["kernel", "isotonic", "binned"] = "kernel",
     kernel: Literal["gaussian", "epanechnikov"] = "gaussian",
     bandwidth: float = 0.05,
-    n_bins: int | Literal["cube_root"] = 15,
+    n_bins: int | Literal["cube_root"] | ArrayLike = 15,
     strategy: Literal["uniform", "quantile", "sweep"] = "uniform",
 ) -> Decomposition:
     r"""Decompose a proper score into calibration error and sharpness gap.
@@ -134,8 +134,8 @@ def calibration_decomposition(
     bandwidth : float, default=0.05
         Of "kernel": width s >= 0.001 of the kernel, by which distances are divided. None takes
         SmoothECE, but not less than 0.001.
-    n_bins : int or "cube_root", default=15
-        Of "binned": number of bins, at most 2^24, or "cube_root", see
+    n_bins : int, "cube_root" or array-like of shape (n_edges,), default=15
+        Of "binned": number of bins, at most 2^24, "cube_root", or their edges, see
         :func:`expected_calibration_error`.
     strategy : {"uniform", "quantile", "sweep"}, default="uniform"
         Of "binned": bins of equal width, of equal mass, or as many of equal mass as keep the mean
@@ -227,8 +227,7 @@ def calibration_decomposition(
     check_option("kernel", kernel, ("gaussian", "epanechnikov"))
     if bandwidth is not None:
         bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
-    n_bins = check_n_bins(n_bins)
-    check_option("strategy", strategy, ("uniform", "quantile", "sweep"))
+    n_bins = check_bins(n_bins, strategy, ("uniform", "quantile", "sweep"))
     options = {"kernel": kernel, "bandwidth": bandwidth, "n_bins": n_bins, "strategy": strategy}
     _refuse_unread(estimator, options)
     predictions = check_predictions(

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._input._validation import check_n_bins, check_number, check_option
-from skcal._numerics.errors._binned import bin_index, count_bins, uniform_edges
+from skcal._input._validation import check_bins, check_number, check_option
+from skcal._numerics.errors._binned import bin_index, count_bins, make_edges
 from skcal._numerics.recalibration._histogram import (
     average_in_bins,
     equal_mass_edges,
@@ -32,9 +32,10 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         Labels of the columns of X. None takes the sorted labels of y, one for each column.
         An array names the label of every column, and y may miss some of them. "columns" means
         that column j belongs to the integer label j.
-    n_bins : int or "cube_root", default=15
+    n_bins : int, "cube_root" or array-like of shape (n_edges,), default=15
         Number of bins of each map, at most 2^24; "cube_root" stands for
-        :math:`\lceil n^{1/3} \rceil` with n the number of rows of the map, counted by weight.
+        :math:`\lceil n^{1/3} \rceil` with n the number of rows of the map, counted by weight. An
+        array holds the edges of the bins, which rise from 0 to 1, and `strategy` is not used.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal mass; the latter never split equal probabilities, and
         read `sample_weight` as counts of rows.
@@ -125,7 +126,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         *,
         input: Literal["proba", "logits"] = "proba",
         classes: ArrayLike | Literal["columns"] | None = None,
-        n_bins: int | Literal["cube_root"] = 15,
+        n_bins: int | Literal["cube_root"] | ArrayLike = 15,
         strategy: Literal["uniform", "quantile"] = "uniform",
         multiclass: Literal["one-vs-rest", "top-label"] = "one-vs-rest",
         min_proba: float = 0.0,
@@ -138,8 +139,7 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         self.min_proba = min_proba
 
     def _check_options(self):
-        check_n_bins(self.n_bins)
-        check_option("strategy", self.strategy, ("uniform", "quantile"))
+        check_bins(self.n_bins, self.strategy, ("uniform", "quantile"))
         check_option("multiclass", self.multiclass, ("one-vs-rest", "top-label"))
         check_number("min_proba", self.min_proba, 0, below=0.5)
 
@@ -192,10 +192,12 @@ class HistogramBinning(SummaryFitMixin, OneVsRestRecalibrator):
         return share_in_proportion(proba, top, confidence)
 
     def _fit_map(self, values, outcomes, sample_weight):
-        n_bins = count_bins(self.n_bins, count_rows(values, sample_weight))
-        if self.strategy == "uniform":
-            edges = uniform_edges(n_bins)
+        if self.strategy == "uniform" and isinstance(self.n_bins, str):
+            edges = make_edges(count_bins(self.n_bins, count_rows(values, sample_weight)))
+        elif self.strategy == "uniform":
+            edges = make_edges(self.n_bins)
         else:
+            n_bins = count_bins(self.n_bins, count_rows(values, sample_weight))
             edges = equal_mass_edges(values, sample_weight, n_bins)
         means = average_in_bins(self._find_bin(values, edges), outcomes, sample_weight, edges)
         return BinMap(edges, np.clip(means, self.min_proba, 1 - self.min_proba))

@@ -31,6 +31,12 @@ def uniform_edges(n_bins):
     return edges
 
 
+def make_edges(n_bins):
+    """Edges of a number of bins of equal width, or edges that are given, as an array."""
+    is_number = isinstance(n_bins, int | np.integer)
+    return uniform_edges(n_bins) if is_number else np.asarray(n_bins, dtype=np.float64)
+
+
 def quantile_edges(predictions, counts, n_bins):
     """Edges of `n_bins` bins of equal mass; `predictions` are sorted, and distinct with counts.
 
