@@ -24,66 +24,91 @@ from skcal.recalibration import (
     TemperatureScaling,
 )
 from skcal.shift import PriorShift
-from tests.test_compatibility import CALLS, check_refused
+from tests.test_compatibility import CALLS, PREDICTIONS, read_answer
 
 # Displays hand rows to classifiers, which NumPy reads for them.
 OWN = [name for name in CALLS if not name.endswith((".from_estimator", ".from_cv_results"))]
-
-
-def mask_first(array):
-    mask = np.zeros(array.shape, dtype=bool)
-    mask[0] = True
-    return np.ma.array(array, mask=mask)
-
-
-def list_masked_rows(array):
-    return list(mask_first(array)) if array.ndim > 1 else mask_first(array)
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_masked_arrays_are_refused(name):
-    for convert in (mask_first, list_masked_rows):
-        check_refused(name, convert, ValueError, "must not be masked")
-
-
-# What reads labels and has a column of probabilities for each; of summaries labels are named.
-LABELLED = [
-    name
-    for name, (_, arrays) in CALLS.items()
-    if {"y_true", "y_proba"} <= arrays.keys() and "Summary" not in name and "Monitor" not in name
-]
-LABELLED = [name for name in LABELLED if name not in ("summarize_batches", "monitor_batches")]
+# Arguments with a column of probabilities for each label; X is one of maps of classes.
 PROBABILITIES = {"y_proba", "other", "y_proba_new", "y_proba_check", "test_proba", "baseline"}
-OF_LABELLED = [
-    (name, argument)
-    for name, (_, arrays) in CALLS.items()
-    for argument in arrays
-    if argument in PROBABILITIES & arrays.keys() and "y_true" in arrays
-]
-SCORES = ("BaseRecalibrator.", "VennAbers.", "PriorShift.", "AutoRecalibration.")
-OF_SCORES = [(name, "X") for name in CALLS if name.startswith(SCORES) and "X" in CALLS[name][1]]
+MAPS = ("BaseRecalibrator.", "VennAbers.", "PriorShift.", "AutoRecalibration.")
+# Of these the labels of columns are named from the start.
+WITH_LABELS = ("CalibrationSummary.", "GroupedSummary.", "CalibrationMonitor.", "GroupedMonitor.")
+WITH_LABELS += ("summarize_batches", "monitor_batches")
+REAL = {name for name in OWN if "Regressor" in name or "Survival" in name or "Risk" in name}
+SAME = None  # outcome: the answer is that to the rows as they are
 
 
-@pytest.mark.filterwarnings("ignore:X has feature names, but")
-@pytest.mark.parametrize(("name", "argument"), OF_LABELLED + OF_SCORES)
-def test_columns_that_have_labels_in_their_names(name, argument):
-    """In another order they are refused, in that of the labels they are silent."""
-    call, arrays = CALLS[name]
-    array = arrays[argument]
+def list_arguments(name):
+    return CALLS[name][1].keys()
+
+
+def find_tables(name):
+    """Arguments with a column for each label."""
+    arguments = list_arguments(name)
+    return PROBABILITIES & arguments if "y_true" in arguments else {"X"} if is_map(name) else set()
+
+
+def is_map(name):
+    return name.startswith(MAPS) and "X" in list_arguments(name)
+
+
+def find_labels(name):
+    """The argument with the labels that columns without names are read by, if there is one."""
+    if "y_proba" not in list_arguments(name) or name.startswith(WITH_LABELS):
+        return set()
+    return {"y_true", "y"} & list_arguments(name)
+
+
+def find_labels_of_estimators(name):
+    has_classes = {"X", "y"} <= list_arguments(name) and name not in REAL
+    return {"y"} if has_classes and name.split(".")[0] not in PREDICTIONS else set()
+
+
+def mask(array, what):
+    """A masked array, of which the first row, or nothing, is masked."""
+    masked = np.ma.array(array, mask=np.zeros(array.shape, dtype=bool))
+    masked[:what] = np.ma.masked
+    return masked
+
+
+def name_columns(array):
     names = [f".pred_{label}" for label in range(array.shape[1])]
-    turned = pd.DataFrame(array[:, ::-1], columns=names[::-1])
-    with pytest.raises(ValueError, match=r"The columns of .* named after the labels"):
-        call(**arrays | {argument: turned})
-    call(**arrays | {argument: pd.DataFrame(array, columns=names)})
+    return pd.DataFrame(array, columns=names)
 
 
-@pytest.mark.parametrize("name", LABELLED)
-def test_categories_in_another_order(name):
-    """The two orders that columns without names may have are offered."""
+def to_categories(array):
+    return pd.Series(pd.Categorical(array, categories=[2, 1, 0], ordered=True))
+
+
+# Input: which arguments, and what is made of each. Outcome: what is said, or nothing.
+CASES = {
+    "masked": (list_arguments, lambda array: mask(array, 1), "must not be masked"),
+    "masked-rows": (find_tables, lambda array: list(mask(array, 1)), "must not be masked"),
+    "mask-of-nothing": (find_tables, lambda array: mask(array, 0), SAME),
+    "names-turned": (find_tables, lambda array: name_columns(array).iloc[:, ::-1], "named after"),
+    "names": (find_tables, name_columns, SAME),
+    "categories": (find_labels, to_categories, r"labels=model.classes_, here \[0, 1, 2\]; of a"),
+    "categories-of-estimators": (find_labels_of_estimators, to_categories, SAME),
+}
+
+
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names, but")
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [(case, name) for case, (find, *_) in CASES.items() for name in OWN if find(name) - {"by"}],
+)
+def test_case(case, name):
     call, arrays = CALLS[name]
-    labels = pd.Categorical(arrays["y_true"], categories=[2, 1, 0], ordered=True)
-    with pytest.raises(ValueError, match=r"labels=model.classes_, here \[0, 1, 2\]; .*\[2, 1, 0\]"):
-        call(**arrays | {"y_true": labels})
+    find, convert, outcome = CASES[case]
+    for argument in find(name) - {"by"}:  # keys may be of any type
+        given = arrays | {argument: convert(arrays[argument])}
+        if outcome is SAME:
+            answers = read_answer(call(**given)), read_answer(call(**arrays))
+            for number, other in zip(*answers, strict=True):
+                np.testing.assert_allclose(number, other, rtol=1e-12, atol=1e-15)
+        else:
+            with pytest.raises(ValueError, match=outcome):
+                call(**given)
 
 
 # Integers that floats do not tell apart, in what has integers of its own, and booleans.

@@ -47,6 +47,7 @@ DOCUMENTED = (
     "No row is of",
     "No group uses",
     "The accuracy on the fitted rows is",
+    "y_true has fractions and y_proba integers",
     "clusters holds . clusters",
     "The classifier abstains from all rows",
     "All of y is 0, so that the log link",

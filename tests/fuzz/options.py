@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 from skcal.metrics import MEASURES
@@ -137,7 +138,10 @@ OPTIONS = {
     "population": mostly([True, False, np.True_], [1, None, "x"]),
     **dict.fromkeys(
         ["prior", "prior_train"],
-        mostly([None, 0.1, [0.25, 0.75], {0: 0.5, 1: 0.5}], [0, [1, 2], "x", np.nan, {}, [[1]]]),
+        mostly(
+            [None, 0.1, [0.25, 0.75], {0: 0.5, 1: 0.5}, pd.Series({1: 0.25, 0: 0.75})],
+            [0, [1, 2], "x", np.nan, {}, [[1]], pd.Series({1: 0.5, 2: 0.5})],
+        ),
     ),
     "proportion": mostly(["quantile", "interval"], ["x"]),
     "promise": mostly(
@@ -192,6 +196,12 @@ OPTIONS = {
     "required_samples.statistic": mostly(["cox", "omnibus", "expected_calibration_error"], ["x"]),
     "width": mostly([0.1, 1.0, 0.7, 1e-6], [0, 2]),
 }
+EDGES = [[0, 0.25, 1], np.array([0, 5e-324, 0.5, 1]), [0.0, 1.0]]
+NO_EDGES = [[0, 1, 1], [0.5, 1], [], [0, np.nan, 1], ["x"], [[0, 1]]]
+WITH_EDGES = ["expected_calibration_error", "maximum_calibration_error", "HistogramBinning"]
+WITH_EDGES += ["squared_calibration_error", "calibration_decomposition", "consistency_band"]
+for name in [*WITH_EDGES, "hosmer_lemeshow_test"]:
+    OPTIONS[f"{name}.n_bins"] = mostly([1, 2, 15, 1000, "cube_root", *EDGES], [0, None, *NO_EDGES])
 # Bins of monitors have no rule for their number; a tolerance is one of log odds.
 for name in ("CalibrationMonitor", "GroupedMonitor"):
     OPTIONS[f"{name}.n_bins"] = mostly([1, 10, 1000], [0, "cube_root", 2.0, 1001])

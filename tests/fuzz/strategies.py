@@ -1,5 +1,7 @@
 """Rows as nobody would hand them over, most of them valid all the same."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
@@ -53,6 +55,7 @@ CV = mostly(
 
 NUMBERS = st.sampled_from([0, 1, 2.5, -0.0, 5e-324, -1e300, 1.7e308]) | st.floats(-3, 3)
 NO_NUMBERS = st.sampled_from([np.nan, np.inf, -np.inf])
+DATES = st.sampled_from(list(pd.date_range("2024-12-28", periods=4)))
 TEXTS, NO_TEXTS = st.sampled_from(["a", "b", ""]), st.sampled_from([None, np.nan, 3, True])
 
 
@@ -77,9 +80,8 @@ def groups(draw, n_rows):
     kind = draw(st.sampled_from(["labels", "matrix", "sparse", "table"]))
     if kind == "table":
         return draw(tables(n_rows))
-    values = (
-        draw(st.sampled_from([TEXTS, st.integers(0, 2)])) if kind == "labels" else st.booleans()
-    )
+    of_labels = st.sampled_from([TEXTS, st.integers(0, 2), DATES])
+    values = draw(of_labels) if kind == "labels" else st.booleans()
     size = shape[0] * (1 if kind == "labels" else shape[1])
     values = draw(st.lists(values, min_size=size, max_size=size))
     if kind == "labels":
@@ -87,7 +89,7 @@ def groups(draw, n_rows):
     matrix = np.array(values, dtype=bool).reshape(shape)
     if draw(rarely()):
         matrix = matrix * draw(st.sampled_from([2, np.nan]))
-    return csr_array(matrix) if kind == "sparse" else matrix
+    return csr_array(matrix) if kind == "sparse" else draw(mostly([matrix], [pd.DataFrame(matrix)]))
 
 
 @st.composite
@@ -96,7 +98,8 @@ def clusters(draw, n_rows):
     if draw(st.booleans()):
         return None
     n_labels = n_rows + draw(rarely())
-    kind = draw(mostly([TEXTS, st.integers(0, 2), st.integers(0, 30)], [REALS, st.none()]))
+    labels = [TEXTS, st.integers(0, 2), st.integers(0, 30), DATES]
+    kind = draw(mostly(labels, [REALS, st.none(), DATES | st.none()]))
     labels = draw(st.lists(kind, min_size=n_labels, max_size=n_labels))
     return labels if draw(st.booleans()) else pd.Series(labels, dtype=object)
 
@@ -106,7 +109,9 @@ def indicators(draw, max_rows=6):
     """The same arguments for labels that do not exclude one another."""
     shape = draw(st.integers(0, max_rows) | st.just(40)), draw(st.integers(1, 3))
     size = shape[0] * shape[1]
-    outcomes = draw(mostly([st.sampled_from([0, 1]), PROBABILITIES], [NO_PROBABILITIES]))
+    whole = st.sampled_from([0, 1])
+    holes = st.sampled_from([0, 1, 1, np.nan])
+    outcomes = draw(mostly([whole, whole, PROBABILITIES, holes], [NO_PROBABILITIES]))
     entries = draw(mostly([PROBABILITIES, INSIDE], [PROBABILITIES | NO_PROBABILITIES]))
     y_true, y_proba = (
         np.array(draw(lists(of, size)), dtype=float).reshape(shape) for of in (outcomes, entries)
@@ -118,11 +123,15 @@ def indicators(draw, max_rows=6):
     return {
         "y_true": csr_array(y_true) if draw(st.booleans()) else y_true,
         "y_proba": y_proba,
-        "sample_weight": draw(weights(shape[0])),
+        "sample_weight": draw(weights(shape[0]) | arrays(WEIGHTS, size).map(reshape(shape))),
         "pos_label": draw(mostly([None], [1])),
         "labels": draw(st.none() | st.just(["a", "b", "c"][: shape[1]])),
         "reduction": draw(mostly(["multilabel"], ["auto", "classwise"])),
     }
+
+
+def reshape(shape):
+    return lambda array: array.reshape(shape)
 
 
 @st.composite
@@ -130,6 +139,16 @@ def problems(draw, max_rows=6, reductions=REDUCTIONS):
     """Arguments `y_true`, `y_proba`, `sample_weight`, `pos_label`, `labels` and `reduction`."""
     labels = draw(st.sampled_from(LABEL_SETS))
     n_rows = draw(st.integers(0, max_rows) | st.just(40))
+    if draw(rarely()):
+        names = [f"p_{label}" for label in draw(st.permutations(labels))]
+        return {
+            "y_true": draw(shares(n_rows, len(labels)) | outcomes(labels, n_rows)),
+            "y_proba": pd.DataFrame(draw(shares(n_rows, len(labels))), columns=names),
+            "sample_weight": draw(weights(n_rows)),
+            "pos_label": None,
+            "labels": draw(st.sampled_from([None, labels])),
+            "reduction": draw(mostly(reductions, REDUCTIONS)),
+        }
     return {
         "y_true": draw(outcomes(labels, n_rows)),
         "y_proba": draw(probabilities(len(labels), n_rows)),
@@ -162,8 +181,34 @@ def outcomes(draw, labels, n_rows):
         entries = st.sampled_from([*labels, None, np.nan, "x", 0.5, 7, True])
     elif len(labels) == 2 and draw(rarely()):
         entries = PROBABILITIES
-    kinds = [np.array, np.array, list, pd.Series, lambda v: np.array(v, dtype=object)]
-    return draw(st.sampled_from(kinds))(draw(lists(entries, n_rows, 7)))
+    kinds = [np.array, np.array, list, pd.Series, to_nullable, lambda v: np.array(v, dtype=object)]
+    contain = draw(mostly(kinds, [mask_last, partial(to_categories, labels=labels)]))
+    return contain(draw(lists(entries, n_rows, 7)))
+
+
+def to_nullable(items):
+    return pd.Series(items, dtype=object).convert_dtypes()
+
+
+def to_categories(items, labels):
+    """In another order than the sorted one; items that are no labels are missing."""
+    return pd.Categorical(items, sorted(labels, reverse=True), ordered=True)
+
+
+def mask_last(items):
+    """A masked array; of no rows it has no mask."""
+    array = np.array(items)
+    return np.ma.array(array, mask=np.arange(array.size).reshape(array.shape) == array.size - 1)
+
+
+@st.composite
+def shares(draw, n_rows, n_classes):
+    """Soft labels with a column for each class, rarely with a number missing."""
+    row = st.lists(INSIDE | PROBABILITIES, min_size=n_classes, max_size=n_classes)
+    values = _share(np.array(draw(lists(row, n_rows)), dtype=float).reshape(n_rows, n_classes))
+    if n_rows and draw(rarely()):
+        values[0, 0] = np.nan
+    return values
 
 
 @st.composite
@@ -214,7 +259,7 @@ def reals(draw, shape, entries=REALS, no_entries=NO_REALS):
 def contained(values):
     """An array, a list, or an object of pandas."""
     frame = {1: pd.Series, 2: pd.DataFrame}.get(values.ndim, np.ndarray.tolist)
-    return st.sampled_from([values, values, values, values.tolist(), frame(values)])
+    return mostly([values, values, values, values.tolist(), frame(values)], [mask_last(values)])
 
 
 def walk(part):
