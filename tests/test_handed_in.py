@@ -17,12 +17,12 @@ from skcal.metrics import multicalibration_error
 from skcal.model_selection import AbstainingClassifierCV
 from skcal.recalibration import (
     AutoRecalibration,
-    ConformalInterval,
     CrossFitProba,
     MulticalibratedClassifierCV,
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
+from skcal.regression import ConformalInterval
 from skcal.shift import PriorShift
 from tests.test_compatibility import CALLS, PREDICTIONS, read_answer
 

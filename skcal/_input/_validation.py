@@ -5,6 +5,7 @@ that names the argument.
 """
 
 import inspect
+from reprlib import repr as shorten
 
 import numpy as np
 from sklearn.utils import check_random_state

@@ -200,6 +200,8 @@ class BaseRecalibrator(
             Labels, or soft labels: a row of probabilities each, one for each of the classes in the
             order of the columns of X, which `classes` names. A row then counts as copies of it,
             one for each label, whose weights are these probabilities.
+            Columns of scores without names are those of the sorted labels, whatever the order of
+            categories is; for a model that was fitted to their codes pass them as `classes`.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights, which count rows: one of weight 2 is like two rows. Where their
             sum is less than their effective number of rows, (sum w)^2 / sum w^2, they are scaled

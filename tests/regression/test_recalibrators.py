@@ -11,7 +11,7 @@ import skops.io
 from scipy import stats
 from sklearn.pipeline import make_pipeline
 
-from skcal import recalibration, regression
+from skcal import regression
 from skcal._input._predicted._response_rows import read_pit
 from skcal.regression import (
     ConformalInterval,
