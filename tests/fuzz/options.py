@@ -70,6 +70,7 @@ OPTIONS = {
     "group_size": mostly([0.5, [0.1, 1.0]], [0, 1.5, [], [[0.5]], np.nan, "x"]),
     "independent": FLAG,
     "k": mostly([1, 2], [0, 9, 1.5, "x"]),
+    "average": mostly(["auto", "probabilities", "log_odds"], ["x", None, 1]),
     "by_label": FLAG,
     "kernel": mostly(["gaussian", "epanechnikov"], ["box", 3]),
     "kernel_calibration_error.kernel": mostly(["laplace", "gaussian"], ["box"]),
