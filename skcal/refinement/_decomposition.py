@@ -107,7 +107,7 @@ def refinement_decomposition(
     >>> y = (rng.random(5000) < proba).astype(int)
     >>> parts = refinement_decomposition(y, expit(2 * logit(proba)), loss="log")
     >>> [round(part, 2) for part in parts]
-    [0.56, 0.06, 0.5]
+    [0.56, 0.07, 0.5]
     """
     of_row, of_classes = find_divergences(loss)
     chosen = read_recalibrator(recalibrator, AutoRecalibration())

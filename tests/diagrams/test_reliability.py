@@ -695,7 +695,7 @@ def test_what_counts_as_few_values():
             np.testing.assert_array_equal(curve.prob_pred, np.arange(n_values) / n_values)
     # The first rows may look like few values.
     proba = np.r_[np.zeros(500), rng.random(500)]
-    assert ReliabilityDisplay.estimate(proba > 0.5, proba).curves[0].kind == "smooth"
+    assert ReliabilityDisplay.estimate(proba > 0.5, proba).curves[0].kind != "values"
     summary = CalibrationSummary().update([0, 1], [0.2, 0.9])
     with pytest.raises(ValueError, match="kind='values' needs single predictions; got a summary"):
         ReliabilityDisplay.from_summary(summary, kind="values")

@@ -27,7 +27,6 @@ from skcal.inference import (
     observed_expected_ratio,
     spiegelhalter_test,
 )
-from skcal.metrics import calibration_decomposition
 from skcal.recalibration import HistogramBinning, PlattScaling
 from skcal.refinement import _recalibration_gain as gain_module
 from skcal.refinement import (
@@ -475,8 +474,6 @@ def test_no_map_has_seen_other_rows_of_a_cluster(rng):
     plain = refinement_decomposition(y, v, **options)
     found = refinement_decomposition(y, v, clusters=clusters, **options)
     assert found.calibration < 0 < 0.04 < plain.calibration
-    with pytest.raises(ValueError, match="clusters must be None unless estimator='cross-fitted'"):
-        calibration_decomposition(y, v, clusters=clusters)
     with pytest.raises(ValueError, match="y_true must hold labels"):
         brier_refinement(v, v, clusters=clusters, pos_label=1)
     # Fewer clusters than folds make as many folds as there are clusters.
