@@ -82,7 +82,7 @@ class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
     See Also
     --------
     RecalibratedClassifierCV : Calibration on average, which needs fewer rows.
-    MulticalibratedRegressorCV : The same for the means of a regressor.
+    skcal.regression.MulticalibratedRegressorCV : The same for the means of a regressor.
     skcal.inference.audit_groups : Find the groups for which a model is wrong.
 
     Notes

@@ -69,7 +69,7 @@ class AutoMeans(LinkedMeanRecalibrator):
 
     See Also
     --------
-    AutoRecalibration : The same for probabilities.
+    skcal.recalibration.AutoRecalibration : The same for probabilities.
     AutoEnsemble : The same for ensembles.
 
     Notes

@@ -136,7 +136,8 @@ def expected_normalized_calibration_error(
         Non-negative weights, read as counts.
     n_bins : int or "cube_root", default=10
         Number of bins of equal mass, at most 2^24, or "cube_root", see
-        :func:`expected_calibration_error`; equal standard deviations always share a bin.
+        :func:`~skcal.metrics.expected_calibration_error`; equal standard deviations always share a
+        bin.
 
     Returns
     -------

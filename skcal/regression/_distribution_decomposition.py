@@ -55,7 +55,7 @@ def corp_distribution_decomposition(
     --------
     continuous_ranked_probability_score : The score.
     corp_regression_decomposition : The same for means, quantiles, expectiles and intervals.
-    corp_decomposition : The same for probabilities.
+    skcal.metrics.corp_decomposition : The same for probabilities.
 
     Notes
     -----
@@ -65,10 +65,10 @@ def corp_distribution_decomposition(
     .. math:: \mathrm{CRPS} = \int \bigl(\mathrm{MCB}_t - \mathrm{DSC}_t
               + \mathrm{UNC}_t\bigr)\, dt,
 
-    the integral of :func:`corp_decomposition` of the events :math:`y \le t`. The uncertainty is the
-    CRPS of the distribution of all targets, predicted for every row. The miscalibration of a large
-    sample is zero for predictions with threshold calibration,
-    :math:`P(y \le t \mid F(t)) = F(t)` [1]_, which is more than a uniform PIT of all rows together.
+    the integral of :func:`~skcal.metrics.corp_decomposition` of the events :math:`y \le t`. The
+    uncertainty is the CRPS of the distribution of all targets, predicted for every row. The
+    miscalibration of a large sample is zero for predictions with threshold calibration, :math:`P(y
+    \le t \mid F(t)) = F(t)` [1]_, which is more than a uniform PIT of all rows together.
 
     Where one prediction is larger than the other at all thresholds, for all pairs, as it is for
     normal distributions with one standard deviation, this is the decomposition by isotonic

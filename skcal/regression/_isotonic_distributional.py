@@ -53,7 +53,7 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     See Also
     --------
     QuantileRecalibration : For predicted means and standard deviations; needs fewer rows.
-    IsotonicRecalibration : The same for probabilities.
+    skcal.recalibration.IsotonicRecalibration : The same for probabilities.
 
     Notes
     -----

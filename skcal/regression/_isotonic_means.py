@@ -38,7 +38,7 @@ class IsotonicMeans(MeanRecalibrator):
     MeanScaling : Two parameters; better with few rows.
     AutoMeans : Takes as much of either as held-out rows support.
     IsotonicDistributionalRegression : Whole distributions in place of means.
-    IsotonicRecalibration : The same for probabilities.
+    skcal.recalibration.IsotonicRecalibration : The same for probabilities.
 
     Notes
     -----

@@ -74,7 +74,7 @@ class MulticalibratedRegressorCV(ReadsGroups, BaseRecalibratedRegressor):
     See Also
     --------
     RecalibratedRegressorCV : With `AutoMeans`, repair on average, which needs fewer rows.
-    MulticalibratedClassifierCV : The same for classifiers.
+    skcal.recalibration.MulticalibratedClassifierCV : The same for classifiers.
     skcal.inference.audit_mean_groups : Find the groups in which means are wrong.
     skcal.metrics.mean_multicalibration_error : The largest error over groups.
 
@@ -101,8 +101,9 @@ class MulticalibratedRegressorCV(ReadsGroups, BaseRecalibratedRegressor):
     estimated, from its start at .1 for the log link, and at a tenth of the standard deviation of
     the errors for the identity link; small groups are shrunk. The penalty of a and b is that of 40
     rows. How s is estimated, pairs of columns are chosen, numbers are put into bins, and values
-    that were not seen are treated is said at `MulticalibratedClassifierCV`, whose algorithm this
-    is, with another loss. "boosting" replaces the bracket by an intercept and a sum of trees.
+    that were not seen are treated is said at
+    :class:`~skcal.recalibration.MulticalibratedClassifierCV`, whose algorithm this is, with another
+    loss. "boosting" replaces the bracket by an intercept and a sum of trees.
 
     In both :math:`\lambda \in [0, 1]` minimises the first sum over rows held out, plus
     :math:`5 \lambda^2`; so a regressor that is right is left nearly as it is. In simulations with

@@ -80,7 +80,7 @@ class RecalibratedRegressorCV(BaseRecalibratedRegressor):
     See Also
     --------
     MulticalibratedRegressorCV : Means that are repaired in groups, which may overlap.
-    RecalibratedClassifierCV : The same for classifiers.
+    skcal.recalibration.RecalibratedClassifierCV : The same for classifiers.
 
     Notes
     -----

@@ -109,7 +109,7 @@ class Ensemble(NamedTuple):
         If members and targets are exchangeable, the mean share at a fixed number is on average that
         of the targets. The share of a row is no calibrated probability, however: it is 0 or 1
         where few members agree, and varies more than the probability of the row. To test an event,
-        test the ensemble of events, as :ref:`events-of-ensembles` does.
+        test the ensemble of events, as :ref:`the guide <events-of-ensembles>` does.
         """
         members = _read_matrix("members", self.members, missing=True)
         at = read_numbers("x", x).astype(np.float64)
