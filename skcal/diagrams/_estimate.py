@@ -29,7 +29,6 @@ from skcal._input._validation import (
 )
 from skcal._numerics.curves._adaptive import ENOUGH_EVENTS, N_BANDWIDTHS
 from skcal._numerics.errors._binned import count_bins
-from skcal.diagrams._curve import MOST_BY_CHANCE
 from skcal.diagrams._figure import CROWDED
 from skcal.diagrams._frame import NEAR
 from skcal.diagrams._layer import check_layers
@@ -59,6 +58,9 @@ _MOST_NEAR = 0.9
 # Points of the grid of smoothed curves and densities, least and most; two in a bandwidth if the
 # scale is long.
 _FEWEST, _MOST = 201, 2001
+# Standard deviations that smECE must be above its mean by chance for its curve to be drawn, whose
+# narrow kernel still shows chance where it is less clear.
+_CLEARLY = 4.0
 # Share of the rows that a curve may show by windows of few events.
 _FEW_SHARE = 0.01
 # Bandwidth of the density at the bottom, whatever that of the curve is: it shows where the rows
@@ -294,7 +296,7 @@ class Estimate:
     def _choose_kind(self):
         """Points where few predictions have many rows each: between them a curve shows nothing.
 
-        The curve of SmoothECE where that is known to be more than chance, and has events enough.
+        The curve of SmoothECE where that is clearly more than chance, and has events enough.
         """
         if self.options.bandwidth is not None:
             return "smooth"
@@ -304,8 +306,8 @@ class Estimate:
         if self.chance is None:
             return "adaptive"
         mean, deviation = self.chance
-        is_more = self.smooth_ece > mean + MOST_BY_CHANCE * deviation
-        return "smooth" if is_more and self._has_events() else "adaptive"
+        is_clear = self.smooth_ece > mean + _CLEARLY * deviation
+        return "smooth" if is_clear and self._has_events() else "adaptive"
 
     def _has_events(self):
         """Whether the kernel of the smooth curve gathers events enough nearly everywhere."""

@@ -236,8 +236,8 @@ class EstimatedReliability(CurveDisplay):
             not empty, with the expected calibration error (ECE) of these bins in the legend;
             "values" the mean outcome of every distinct prediction, as a point. "auto" takes
             "values" where there are 20 of them at most, with 5 rows each on average, such as the
-            votes of a few trees; else "smooth" where `bandwidth` is given, or smECE is known to be
-            more than chance and its kernel gathers events enough; else "adaptive".
+            votes of a few trees; else "smooth" where `bandwidth` is given, or smECE is clearly more
+            than chance and its kernel gathers events enough; else "adaptive".
         n_bins : int, "cube_root" or array-like of shape (n_edges,), default=None
             Number of bins of ``kind="binned"``, at most 2^24, "cube_root", or their edges; None
             stands for 15, see :func:`skcal.metrics.expected_calibration_error`.

@@ -26,7 +26,8 @@ class ReliabilityDisplay(EstimatedReliability):
     of the predictions. A smooth curve is thick where it stands for many rows: there it matters. It
     is thin throughout where smECE is no more than chance gives. By default that of SmoothECE is
     drawn, whose mean distance from the diagonal, weighted by the density behind it, is the smECE of
-    the legend, where that is more than chance; else one that gathers events enough at each point.
+    the legend, where that is clearly more than chance; else one that gathers events enough at each
+    point.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
     :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
@@ -128,9 +129,9 @@ class ReliabilityDisplay(EstimatedReliability):
     leaves the diagonal.
 
     A smooth curve and the density behind it are kernel estimates with the bandwidth s = smECE, the
-    scale below which the calibration error cannot be distinguished from noise [1]_. Where the
-    error is no more than chance so narrow a kernel draws chance: the spikes of a rare event. An
-    adaptive curve lays the same kernel, reflected at 0 and 1, on a scale of evidence,
+    scale below which the calibration error cannot be distinguished from noise [1]_. Unless
+    smECE is above m + 4 d (see below) so narrow a kernel draws chance: the spikes of a rare event.
+    An adaptive curve lays the same kernel, reflected at 0 and 1, on a scale of evidence,
 
     .. math:: u(v) = \frac{1}{2} \frac{\sum_{v_i \leq v} w_i}{\sum_i w_i}
               + \frac{1}{2} \frac{\sum_{v_i \leq v} w_i v_i (1 - v_i)}{\sum_i w_i v_i (1 - v_i)},

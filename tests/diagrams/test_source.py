@@ -46,8 +46,8 @@ def assert_near(record, expected, **tolerances):
 def test_smooth_curve_is_that_of_the_rows(data, weighted):
     weights = np.random.default_rng(1).uniform(0.5, 2, 3000) if weighted else None
     summary = summarize(*data, weights)
-    display = ReliabilityDisplay.from_summary(summary)
-    reference = ReliabilityDisplay.from_predictions(*data, sample_weight=weights)
+    display = ReliabilityDisplay.from_summary(summary, kind="smooth")
+    reference = ReliabilityDisplay.from_predictions(*data, sample_weight=weights, kind="smooth")
     assert display.smooth_ece == summary.measure("smooth_ece")
     assert abs(display.smooth_ece - reference.smooth_ece) <= summary.error_bound("smooth_ece")
     tolerances = {"prob_pred": 0, "prob_true": 1e-4, "density": 2e-3}
