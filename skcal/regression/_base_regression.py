@@ -171,7 +171,7 @@ class RegressionRecalibrator(
             if y.ndim == 1:
                 refuse_rows("y must hold finite numbers", y, ~np.isfinite(y))
         with np.errstate(invalid="ignore"):  # scikit-learn adds infinities of both signs
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+            X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_all_finite=False)
         weights = check_sample_weight(sample_weight, len(y))
         weights = np.ones(len(y)) if weights is None else weights.astype(np.float64)
         self._check_predictions(X, names)
@@ -199,7 +199,7 @@ class RegressionRecalibrator(
         self._refuse_pair(X)
         names = list_column_names(X)
         X = read_scores(X)[0]
-        options = {"dtype": np.float64, "ensure_all_finite": False}
+        options = {"dtype": np.float64, "order": "C", "ensure_all_finite": False}
         X = validate_data(self, X, reset=False, **options)
         self._check_predictions(X, names)
         return X

@@ -76,7 +76,7 @@ def lay_out(R, mean, std):
         "interval": [mean - std, mean + std],
         "quantiles": [mean - std, mean, mean + std],
         # Enough for intervals of 90 %.
-        "ensemble": [mean + part * std for part in np.roll(np.linspace(-2, 1, 19), 5)],
+        "ensemble": [mean + part * std for part in np.roll(np.arange(-12, 7) / 8, 5)],
     }
     return np.column_stack(columns[R()._reads])
 
