@@ -27,7 +27,13 @@ from skcal.diagrams._legend import (
     list_names,
 )
 from skcal.diagrams._notebook import ShownInNotebooks
-from skcal.diagrams._style import check_look, choose_pale_color, choose_styles, merge_style
+from skcal.diagrams._style import (
+    check_look,
+    choose_pale_color,
+    choose_styles,
+    make_transparent,
+    merge_style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -196,7 +202,7 @@ class CurvesDisplay(ShownInNotebooks, ABC):
             for k, band in enumerate(self.bands or []):
                 if band is not None:
                     ends = [np.asarray(end) / units[k] for end in band]
-                    self._draw_band(axes, k, ends, band_kwargs)
+                    self._draw_band(axes, k, ends, band_kwargs, 1 if separate else n_curves)
             for curve, size in zip(self.curves, units, strict=True):
                 for line in self._list_lines(curve, size):
                     self._draw_line(axes, *line, looks[0].get("alpha"), ref_line_kwargs)
@@ -226,17 +232,17 @@ class CurvesDisplay(ShownInNotebooks, ABC):
                 )
         check_lengths(len(curves), bands=self.bands, effective_rows=self.effective_rows)
 
-    def _draw_band(self, ax, k, ends, style):
+    def _draw_band(self, ax, k, ends, style, n_alike):
         from matplotlib.collections import PolyCollection
         from matplotlib.colors import to_rgba
 
         color, style = take_color(self.lines_[k], style)
-        share = max(0.25 / len(self.curves), 0.08)
+        pale = make_transparent(ax, color, n_areas=n_alike)
         x = getattr(self.curves[k], self._places)
         if len(x) == 1:  # no area has one point
             x = x + np.array([-_BAR, _BAR])
-            ends, share = np.repeat(ends, 2, axis=1), 2 * share
-        default = {"facecolor": to_rgba(color, share), "edgecolor": to_rgba(color, 0.4)}
+            ends = np.repeat(ends, 2, axis=1)
+        default = {"facecolor": pale, "edgecolor": to_rgba(color, 0.4)}
         default |= {"linewidth": 0.8, "zorder": 1.5}
         if self.confidence_level is not None:
             label = f"{100 * self.confidence_level:g} % band ({self._at_once})"

@@ -6,7 +6,7 @@ matplotlib is imported inside the functions only, so that importing skcal never 
 import numpy as np
 
 from skcal.diagrams._curve import SMOOTHED, find_supported
-from skcal.diagrams._style import CURVE_STYLES, choose_styles, merge_style
+from skcal.diagrams._style import CURVE_STYLES, choose_styles, make_transparent, merge_style
 
 # A piece of a curve that is shorter, in sides of the square, is drawn as a point.
 _SHORTEST = 0.005
@@ -71,13 +71,10 @@ def take_color(line, user_style):
     return style.pop("color"), style
 
 
-def style_band(color, view):
-    """What an area around a curve looks like: pale, and more so where several overlap."""
-    from matplotlib.colors import to_rgba
-
-    share = max(0.25 / view.n_curves, 0.08)
+def style_band(ax, color, n_areas=1):
+    """What an area around a curve looks like, or each of several of one colour that overlap."""
     return {
-        "facecolor": to_rgba(color, share),
+        "facecolor": make_transparent(ax, color, n_areas=n_areas),
         "edgecolor": "none",
         "linewidth": 0.8,
         "zorder": 1.5,

@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 
 from skcal.diagrams._entries import break_entries, break_title, list_entries
 from skcal.diagrams._frame import DIAGONAL, UNIT_SQUARE, is_diagonal
-from skcal.diagrams._style import choose_pale_color, merge_style
+from skcal.diagrams._style import choose_pale_color, choose_word_color, merge_style
 
 # The strip of the witness above the square, in sides of the square.
 STRIP = (0.02, 0.14)
@@ -248,7 +248,12 @@ def _round_up(value):
 
 def _write_pale(ax, frame, x, y, words, **options):
     """Words at shares of the sides of a square."""
-    style = {"color": "0.55", "fontsize": "small", "fontstyle": "italic", "va": "center"}
+    style = {
+        "color": choose_word_color(ax),
+        "fontsize": "small",
+        "fontstyle": "italic",
+        "va": "center",
+    }
     text = ax.text(frame.place(x), frame.place(y), words, zorder=1, **style, **options)
     return keep_place([text], frame)[0]
 

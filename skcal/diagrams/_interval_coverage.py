@@ -28,7 +28,7 @@ from skcal.diagrams._figure import open_figure, shorten_name
 from skcal.diagrams._legend import check_lengths, label_curves, list_names
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import check_look, choose_styles, merge_style
+from skcal.diagrams._style import GREY, check_look, choose_styles, make_transparent, merge_style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -380,14 +380,14 @@ class IntervalCoverageDisplay(ShownInNotebooks):
             self.bars_ = None
             if self.low is not None and self.high is not None:
                 share = f"{100 * self.confidence_level:g} %" if self.confidence_level else "Bars"
-                look = {"color": "0.6", "alpha": 0.4, "linewidth": 8, "zorder": 2}
+                look = {"color": make_transparent(axes, GREY), "linewidth": 8, "zorder": 2}
                 words = f"{share} if all cover {100 * self.level:g} %"
                 others = [bar for bar in axes.collections if bar.get_gid() == _BARS_ID]
                 alike = [bar for bar in others if bar.get_label() == words]
                 if alike:
                     look["color"] = alike[0].get_color()
                 elif others:  # bars of another level, for these points
-                    look["color"] = color
+                    look["color"] = make_transparent(axes, color)
                 look |= {"label": None if alike else words, "gid": _BARS_ID}
                 look = merge_style(look, bar_kwargs, LineCollection)
                 self.bars_ = axes.vlines(places, self.low, self.high, **look)

@@ -17,6 +17,11 @@ class View(NamedTuple):
     separate: bool  # every curve has its own look
     layers: tuple[str, ...]  # names of all layers that are drawn
 
+    @property
+    def n_alike(self):
+        """How many areas of one colour may overlap."""
+        return 1 if self.separate else self.n_curves
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LayerData:

@@ -22,7 +22,7 @@ from skcal.diagrams._figure import open_figure
 from skcal.diagrams._legend import Term, check_lengths, label_curves, list_names
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import check_look, choose_styles, merge_style
+from skcal.diagrams._style import check_look, choose_styles, make_transparent, merge_style
 from skcal.diagrams._value_axes import draw_value_diagonal, finish_values
 
 if TYPE_CHECKING:
@@ -398,7 +398,6 @@ def draw_means(display, axes, labels, styles):
 def _draw_band(display, axes, curve, is_log, style):
     """The band, cut where it is far from the curves, which it would press flat."""
     from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.colors import to_rgba
 
     low, high = _find_ends(display.curves, is_log, room=_ROOM)
     places, *band = curve.band
@@ -411,8 +410,7 @@ def _draw_band(display, axes, curve, is_log, style):
     if curve.kind == "values":
         default = {"color": color, "linewidth": 1.2, "label": label}
         return axes.vlines(places, *band, **merge_style(default, style, LineCollection))
-    share = max(0.25 / len(display.curves), 0.08)
-    default = {"facecolor": to_rgba(color, share), "edgecolor": "none", "zorder": 1.5}
+    default = {"facecolor": make_transparent(axes, color), "edgecolor": "none", "zorder": 1.5}
     look = merge_style(default | {"label": label}, style, PolyCollection)
     return axes.fill_between(places, *band, **look)
 

@@ -42,7 +42,7 @@ from skcal.diagrams._legend import (
 )
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import check_look, choose_styles, merge_style
+from skcal.diagrams._style import GREY, check_look, choose_styles, make_transparent, merge_style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -329,7 +329,6 @@ class PITDisplay(ShownInNotebooks):
         self : object
             The display itself.
         """
-        from matplotlib.colors import to_rgba
         from matplotlib.lines import Line2D
         from matplotlib.patches import StepPatch
 
@@ -348,7 +347,11 @@ class PITDisplay(ShownInNotebooks):
             look = merge_style({"color": style["color"]}, histogram_kwargs, StepPatch)
             color = look.pop("color")
             # Pale, so that the band is seen below, with an outline that is seen on the band.
-            look = {"facecolor": to_rgba(color, 0.25), "edgecolor": color, "linewidth": 1.5} | look
+            look = {
+                "facecolor": make_transparent(axes[0], color),
+                "edgecolor": color,
+                "linewidth": 1.5,
+            } | look
             look = {"fill": True, "linestyle": style["linestyle"], "zorder": 2.1} | look
             self.bars_ = axes[0].stairs(self.density, edges, **look)
             look = style | {"label": label, "zorder": 2.5}
@@ -376,11 +379,10 @@ class PITDisplay(ShownInNotebooks):
             others = [area for area in one.collections if hasattr(area, "skcal_band")]
             is_new = all(area.skcal_band.width != width for area in others)
             band = _Band(width, f"{level} if calibrated", name)
-            look = {"color": "0.6", "alpha": 0.4, "linewidth": 0, "zorder": 2, "label": None}
+            pale = make_transparent(one, color if others else GREY)
             if not is_new:  # it would be darker, not more certain
-                look["alpha"] = 0.0
-            if others and is_new:
-                look |= {"color": color, "alpha": 0.25}
+                pale = (*pale[:3], 0.0)
+            look = {"color": pale, "linewidth": 0, "zorder": 2, "label": None}
             if one is axes[1] and is_new:
                 look["label"] = band.describe() if others else band.words
                 for area in others:

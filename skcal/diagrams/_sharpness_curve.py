@@ -94,7 +94,7 @@ class SharpnessBandLayer(Layer):
         from matplotlib.colors import to_rgba
 
         color, style = take_color(line, user_style)
-        default = style_band(color, view._replace(n_curves=1) if view.separate else view)
+        default = style_band(ax, color, view.n_alike)
         if view.separate:  # thin edges in the dashes of the curve tell it from others
             default |= {
                 "edgecolor": to_rgba(color, 0.6),

@@ -15,7 +15,7 @@ from skcal._numerics.inference._score_interval import find_score_interval
 from skcal.diagrams._curve import HIGHEST, find_supported, is_off, store_array
 from skcal.diagrams._drawing import draw_bars, find_alone, style_band, take_color
 from skcal.diagrams._layer import Layer, LayerData
-from skcal.diagrams._style import merge_style
+from skcal.diagrams._style import make_transparent, merge_style
 
 BANDS = ("wilson", "isotonic", "belt", "consistency")
 _BELT = "GiViTI belt"
@@ -88,7 +88,7 @@ class BandLayer(Layer):
             ends = band.prob_pred, *(view.frame.clip(end) for end in ends[1:])
             if len(band.prob_pred) == len(curve.prob_pred):
                 alone = find_alone(curve, view.frame, dense)
-        style = _style_area(band, line, user_style, view)
+        style = _style_area(ax, band, line, user_style, view)
         if band.kind == "belt" and all(one.get_label() != _BELT for one in ax.collections):
             style = {"label": _BELT, **style}  # it need not follow the curve
         area = ax.fill_between(*ends, where=shown, **style)
@@ -106,11 +106,11 @@ def _bound_points(estimate, level):
     return find_score_interval(estimate.prob_true, count, level)
 
 
-def _style_area(band, line, user_style, view):
+def _style_area(ax, band, line, user_style, view):
     from matplotlib.colors import to_rgba
 
     color, style = take_color(line, user_style)
-    default = style_band(color, view)
+    default = style_band(ax, color, view.n_alike)
     if band.kind == "isotonic":  # that of a lone prediction is seen by its edge
         default |= {"edgecolor": to_rgba(color, 0.5)}
     return {**default, **style}
@@ -119,12 +119,11 @@ def _style_area(band, line, user_style, view):
 def _draw_bars(ax, band, line, user_style, view, points=slice(None)):
     """Bars at points: thin ones on the points, or wide pale ones that the points may leave."""
     from matplotlib.collections import LineCollection
-    from matplotlib.colors import to_rgba
 
     color = line.get_color()
     if band.kind == "consistency":
-        share = max(0.35 / view.n_curves, 0.112)
-        default = {"color": to_rgba(color, share), "linewidth": 7, "zorder": 1.7}
+        pale = make_transparent(ax, color, n_areas=view.n_alike)
+        default = {"color": pale, "linewidth": 7, "zorder": 1.7}
     else:
         default = {"color": color, "linewidth": 1.2, "zorder": 1.92}
     style = merge_style(default, user_style, LineCollection)

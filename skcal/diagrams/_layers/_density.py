@@ -11,6 +11,7 @@ from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._figure import keep_place
 from skcal.diagrams._layer import Layer, LayerData
+from skcal.diagrams._style import make_transparent
 
 # The highest density fills this share of the height of the axes.
 HEIGHT = 0.13
@@ -52,7 +53,7 @@ class DensityLayer(Layer):
             places, density, kind = data.prob_pred, data.density, "rows"
         shown = _find_inside(places, view.frame)
         places, density = places[shown], density[shown]
-        style = _style_density(line, user_style, view)
+        style = _style_density(ax, line, user_style, view)
         # The height is a share of the axes, not a probability: it needs no y scale.
         area = ax.fill_between(places, density, transform=ax.get_xaxis_transform(), **style)
         rescale = partial(_rescale_height, axis=ax.get_xaxis_transform())
@@ -105,7 +106,7 @@ class SplitDensityLayer(Layer):
         shown = _find_inside(data.prob_pred, frame)
         negative, positive = data.negative[shown], data.positive[shown]
         unit = _find_unit(negative + positive)
-        style = _style_density(line, user_style, view)
+        style = _style_density(ax, line, user_style, view)
         areas = [
             ax.fill_between(data.prob_pred[shown], frame.place(base), frame.place(top), **style)
             for base, top in ((0.0, unit * negative), (1.0, 1.0 - unit * positive))
@@ -124,12 +125,12 @@ def _find_unit(density):
     return HEIGHT / max(density.max(initial=0.0), 1 / HIGHEST)
 
 
-def _style_density(line, user_style, view):
+def _style_density(ax, line, user_style, view):
     from matplotlib.colors import to_rgba
 
     color, style = take_color(line, user_style)
     default = {
-        "facecolor": to_rgba(color, max(0.2 / view.n_curves, 0.05)),
+        "facecolor": make_transparent(ax, color, n_areas=view.n_alike),
         "edgecolor": to_rgba(color, 0.5),
         "linestyle": line.get_linestyle(),
         "linewidth": 0.8 if view.separate else 0,
