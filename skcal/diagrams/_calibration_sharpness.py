@@ -175,7 +175,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         total = _LOSS_NAMES.get(self.loss, self.loss)
         return [
             Term(total, [curve.total for curve in curves]),
-            Term("calibration", [curve.calibration for curve in curves], "z.4f"),
+            Term("saved by recalibration", [curve.calibration for curve in curves], "z.4f"),
             count_rows([curve.effective_rows for curve in curves]),
         ]
 
@@ -337,7 +337,7 @@ class CalibrationSharpnessDisplay(CurveDisplay):
         ...     ["no", "yes", "yes", "no"] * 3, [0.1, 0.9, 0.2, 0.9] * 3, pos_label="yes"
         ... )
         >>> display.line_.get_label()
-        'Classifier (Brier = 0.367, calibration = 0.0488)'
+        'Classifier (Brier = 0.367, saved by recalibration = 0.0488)'
         """
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)

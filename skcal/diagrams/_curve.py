@@ -199,3 +199,15 @@ def find_missing(curve):
     beyond = find_supported(curve) & ~find_supported(curve, scale="logit") & is_off(band)
     ends = np.where(band.high < band.prob_pred, band.high, band.low)
     return np.where(beyond, ends, np.nan)
+
+
+def may_be_chance(curve):
+    """Whether smECE is what a calibrated model may have, by its interval where no more is known."""
+    if curve.excess is None:
+        return curve.smooth_ece_interval is not None and curve.smooth_ece_interval[0] <= 0
+    return curve.excess <= MOST_BY_CHANCE
+
+
+def is_smooth(curve):
+    """Between bins, and along a step, a width or a colour would not tell where predictions are."""
+    return curve.density is not None and curve.kind in (*SMOOTHED, "adaptive")

@@ -54,13 +54,12 @@ _MOST_OF_A_LEGEND = 0.5
 def place_legend(ax, low, high):
     """Set the ends of the y axis, with room for a legend above all curves."""
     from matplotlib.collections import PolyCollection
-    from matplotlib.legend_handler import HandlerTuple
 
     handles, entries = list_entries(ax)
     # One entry has the colours of all bands.
     bands = tuple(one for one in ax.collections if isinstance(one, PolyCollection))
     handles = [bands if one in bands else one for one in handles]
-    options = {"loc": "upper center", "handler_map": {tuple: HandlerTuple(ndivide=None, pad=0)}}
+    options = {"loc": "upper center"}
     legend = fit_legend(ax, handles, entries, ax.get_window_extent().width, **options)
     legend.set_in_layout(False)  # it stands inside, where a layout need not make room
     share = legend.get_window_extent().height / ax.get_window_extent().height

@@ -13,7 +13,7 @@ from skcal._input._validation import check_flag, check_integer, check_option
 from skcal.diagrams._curve import MOST_BY_CHANCE
 from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
-from skcal.diagrams._entries import check_shown, has_labels, keep_shown
+from skcal.diagrams._entries import check_shown, has_labels, keep_shown, list_notes, note_words
 from skcal.diagrams._figure import (
     cut_at_frame,
     draw_beyond,
@@ -308,6 +308,8 @@ class CurveDisplay(ShownInNotebooks, ABC):
                 legend.setdefault(artists["ref_line"].get_label(), artists["ref_line"])
             if square.names and square.names[0] is not None:
                 legend.setdefault(square.names[0], artists["line"])
+            for note, (artist,) in list_notes(artists["line"].axes).items():
+                legend.setdefault(note, artist)
         words = []
         if len(squares) < len(self.curves):
             words.append(
@@ -337,7 +339,9 @@ class CurveDisplay(ShownInNotebooks, ABC):
             layer, style = self._known_layers[name], layer_kwargs.get(name)
             for curve, line in zip(square.curves, lines, strict=True):
                 if layer.is_known(curve):
-                    artists[name] += layer.draw(ax, curve, line, style, view)
+                    drawn = layer.draw(ax, curve, line, style, view)
+                    note_words(drawn, layer.describe(curve, view))
+                    artists[name] += drawn
         return artists
 
     def _find_top(self, square):

@@ -41,6 +41,24 @@ def keep_shown(lines, quantities, label=None):
         line.skcal_shown = Shown(quantities, label)
 
 
+def note_words(artists, words):
+    """Let the legend explain artists of a layer, unless the user has given them words."""
+    if words is not None and artists and artists[0].get_label().startswith("_"):
+        artists[0].set_label(words)
+        artists[0].skcal_note = words
+
+
+def list_notes(ax):
+    """Artists that the legend explains, by their words; of several of one colour the first."""
+    notes = {}
+    for artist in ax.collections:
+        words = getattr(artist, "skcal_note", None)
+        if words is not None and artist.get_label() == words:
+            color = (*artist.get_facecolor(), *artist.get_edgecolor())[0]
+            notes.setdefault(words, {}).setdefault(tuple(color), artist)
+    return {words: tuple(artists.values()) for words, artists in notes.items()}
+
+
 def has_labels(ax):
     """Whether the axes show curves of several labels, which their legend tells then."""
     return len({shown.label for shown in _list_shown(ax)}) > 1
@@ -53,13 +71,24 @@ def _list_shown(ax):
 def list_entries(ax):
     """Artists of the legend and their entries, with the labels of the data if there are several."""
     handles, entries = ax.get_legend_handles_labels()
+    pairs = zip(handles, entries, strict=True)
+    own = [pair for pair in pairs if not hasattr(pair[0], "skcal_note")]
+    handles, entries = map(list, zip(*own, strict=True)) if own else ([], [])
     if has_labels(ax):
         labels = [getattr(getattr(one, "skcal_shown", None), "label", None) for one in handles]
         entries = [
             entry if label is None else f"{entry}, {label[0].lower()}{label[1:]}"
             for entry, label in zip(entries, labels, strict=True)
         ]
-    return handles, entries
+    notes = list_notes(ax)
+    return [*handles, *notes.values()], [*entries, *notes]
+
+
+def divide_handles():
+    """Handles that share an entry stand side by side."""
+    from matplotlib.legend_handler import HandlerTuple
+
+    return {tuple: HandlerTuple(ndivide=None, pad=0)}
 
 
 def draw_above(ax):
@@ -70,7 +99,7 @@ def draw_above(ax):
 
 def fit_legend(ax, handles, entries, width, **options):
     """A legend of two columns, or one if that is too wide in pixels, or broken lines."""
-    options = {"fontsize": "small", "frameon": False, **options}
+    options = {"fontsize": "small", "frameon": False, "handler_map": divide_handles(), **options}
     for n_columns in (2, 1):
         legend = ax.legend(handles, entries, ncols=n_columns, **options)
         if legend.get_window_extent().width <= width:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 from scipy.special import expit, logit
 
-from skcal.diagrams._entries import break_entries, break_title, list_entries
+from skcal.diagrams._entries import break_entries, break_title, divide_handles, list_entries
 from skcal.diagrams._frame import DIAGONAL, UNIT_SQUARE, is_diagonal
 from skcal.diagrams._style import choose_pale_color, choose_word_color, merge_style
 
@@ -34,7 +34,7 @@ _PANEL, _SHARE_OF_A_TITLE = 3.2, 0.95
 # What labels say of a part of the probabilities.
 _PART = re.compile(r", [\d.e-]+ to [\d.e-]+")
 # Size of the figure of one square, and about the sides that its layout will give it.
-_SIZE = (5.0, 5.4)
+_SIZE = (5.0, 5.7)
 _SIDES = {"left": 0.13, "right": 0.98, "bottom": 0.1, "top": 0.99}
 # Width of a character of a tick, and more than the mean width of letters of a text, in parts of the
 # size of the font.
@@ -44,6 +44,14 @@ _MOST_OF_A_NAME = 44
 _MOST_OF_A_LABEL = 24
 # Words tell where most rows are that crowd in so small a part of the side of a square.
 CROWDED = 0.05
+# Where words may stand above the diagonal, in shares of the sides, the first that is free; those
+# below it stand opposite. Pixels between them and a curve.
+_SIDE_PLACES = ((0.255, 0.715), (0.255, 0.855), (0.255, 0.93), (0.4, 0.93), (0.255, 0.6))
+_PAD_OF_WORDS = 3
+# Where a legend takes more of the height of its axes its notes leave, then the diagonal, and last
+# the numbers.
+_MOST_OF_LEGEND = 0.4
+_NUMBERS = re.compile(r" \((?=[^()]* = ).*\)")
 # A larger share of the rows beyond an edge is told.
 _FEW = 0.005
 
@@ -117,14 +125,18 @@ def finish_panels(axes, titles, legend, words):
         text, room = figure.suptitle("", fontsize="medium"), _SHARE_OF_A_TITLE * figure.bbox.width
         text.set_text("\n".join(break_title(text, line, room) for line in words.split("\n")))
     if legend:
-        together = figure.legend(
-            list(legend.values()),
-            list(legend),
-            loc="outside lower center",
-            ncols=len(legend),
-            frameon=False,
-            fontsize="small",
-        )
+        for n_entries in range(len(legend), 0, -1):
+            together = figure.legend(
+                list(legend.values()),
+                list(legend),
+                loc="outside lower center",
+                ncols=n_entries,
+                frameon=False,
+                fontsize="small",
+            )
+            if n_entries == 1 or together.get_window_extent().width <= figure.bbox.width:
+                break
+            together.remove()
         together.set_gid(PANEL_ID)
 
 
@@ -180,9 +192,10 @@ def draw_side_labels(ax, above, below, frame=UNIT_SQUARE):
     present = [text for text in ax.texts if text.get_gid() == SIDE_ID]
     if present:
         return present
+    (x, y), *_ = _SIDE_PLACES
     return [
         _write_pale(ax, frame, x, y, words, ha="center", gid=SIDE_ID)
-        for words, x, y in ((above, 0.255, 0.715), (below, 0.745, 0.285))
+        for words, x, y in ((above, x, y), (below, 1 - x, 1 - y))
     ]
 
 
@@ -318,7 +331,7 @@ def finish_axes(ax, labels, *, despine, frame=UNIT_SQUARE, top=None, legend=True
     _draw_ticks(ax, frame, right - left)
     _draw_spines(ax, frame, top, despine)
     _cut(ax, low, high, top)
-    _hide_wide_words(ax, right - left)
+    _place_words(ax, frame, right - left)
 
 
 def _tell_part(label, frame):
@@ -339,14 +352,21 @@ def _share_panel(ax, title):
 
 
 def break_labels(ax):
-    """Put what stands in brackets on a line of its own in labels longer than their axis."""
+    """Put what stands in brackets on a line of its own in labels longer than their axis.
+
+    Between axes and others below them it leaves where the y axis says the same.
+    """
+    place = ax.get_subplotspec()
+    is_above = place is not None and not place.is_last_row()
     space = ax.get_position(original=True).transformed(ax.figure.transSubfigure)
     for label, side, room in (
         (ax.xaxis.label, "width", space.width),
         (ax.yaxis.label, "height", space.height),
     ):
         if not _is_within(label, room, side):
-            label.set_text(label.get_text().replace(" (", "\n(", 1))
+            words, *info = label.get_text().split(" (", 1)
+            is_said = is_above and label is ax.xaxis.label and info and info[0] in ax.get_ylabel()
+            label.set_text(words if is_said else "\n(".join([words, *info]))
 
 
 def _is_within(text, room, side="width"):
@@ -388,15 +408,41 @@ def _list_plain_ticks(ax, frame):
     return ticks[(ticks >= frame.low) & (ticks <= frame.high)]
 
 
-def _hide_wide_words(ax, side):
-    """Hide words that would reach from one side of the diagonal to the other."""
+def _place_words(ax, frame, side):
+    """Hide words that would reach from one side of the diagonal to the other, or leave the strip.
+
+    Words on a side stand where no curve passes through them, if there is such a place.
+    """
+    lines = [line for line in ax.lines if hasattr(line, "skcal_shown")]
     for kind, most in ((SIDE_ID, 0.5), (CROWDED_ID, 0.75)):
         words = [text for text in ax.texts if text.get_gid() == kind]
         for text in words:
             text.set_visible(True)  # what is hidden has no width
         fit = all(_is_within(text, most * side) for text in words)
         for text in words:
-            text.set_visible(fit)
+            text.set_visible(fit and (kind != SIDE_ID or _find_room(text, frame, lines)))
+    for text in [text for text in ax.texts if text.get_gid() == WORD_ID]:
+        height = text.get_fontsize() * ax.figure.dpi / 72
+        text.set_visible(height <= (STRIP[1] - STRIP[0]) / 2 * side)
+
+
+def _find_room(text, frame, lines):
+    """Move words on a side of the diagonal to the first place where no curve is; whether there is
+    one.
+    """
+    y = frame.measure(text.get_position()[1])
+    places = (
+        [(x, y) for x, y in _SIDE_PLACES if y > 0.5]
+        if y > 0.5
+        else [(1 - x, 1 - y) for x, y in _SIDE_PLACES]
+    )
+    for place in places:
+        text.set_position([float(frame.place(share)) for share in place])
+        box = text.get_window_extent().padded(_PAD_OF_WORDS)
+        paths = (line.get_transform().transform_path(line.get_path()) for line in lines)
+        if not any(path.intersects_bbox(box, filled=False) for path in paths):
+            return True
+    return False
 
 
 def _draw_spines(ax, frame, top, despine):
@@ -427,23 +473,17 @@ def _draw_legend(ax, frame, start, title):
     density sooner or later; outside of the axes it hides the title or leaves the figure.
     """
     handles, entries = list_entries(ax)
-    legend = ax.legend(
-        handles,
-        entries,
-        loc="lower left",
-        bbox_to_anchor=(frame.low, frame.place(start)),
-        bbox_transform=ax.transData,
-        borderaxespad=0,
-        frameon=False,
-        fontsize="small",
-        title=title,
-        alignment="left",
-    )
+    options = {"loc": "lower left", "borderaxespad": 0, "frameon": False, "fontsize": "small"}
+    options |= {"bbox_to_anchor": (frame.low, frame.place(start)), "bbox_transform": ax.transData}
+    options |= {"handler_map": divide_handles(), "title": title, "alignment": "left"}
     space = ax.get_position(original=True).transformed(ax.figure.transSubfigure)
-    size = legend.get_window_extent()
-    if size.width > space.width:
-        break_entries(legend, entries, space.width)
+    for kept, words in _shorten_entries(handles, entries):
+        legend = ax.legend(kept, words, **options)
+        if legend.get_window_extent().width > space.width:
+            break_entries(legend, words, space.width)
         size = legend.get_window_extent()
+        if size.height <= _MOST_OF_LEGEND * space.height:
+            break
     height = min(size.height, space.height / 2)
     # Sides of the square in a pixel follow from the direction that is short of space.
     room = height * max(1 / space.width, start / (space.height - height))
@@ -453,6 +493,18 @@ def _draw_legend(ax, frame, start, title):
     shift = np.clip(left + size.width - space.x1, 0, max(left - space.x0, 0)) / (right - left)
     legend.set_bbox_to_anchor((frame.place(-shift), frame.place(start)), ax.transData)
     return room
+
+
+def _shorten_entries(handles, entries):
+    """A legend, without its notes, without the diagonal, and without numbers."""
+    pairs = list(zip(handles, entries, strict=True))
+    yield handles, entries
+    own = [pair for pair in pairs if not isinstance(pair[0], tuple)]
+    models = [pair for pair in own if not (hasattr(pair[0], "get_data") and is_diagonal(pair[0]))]
+    names = [(handle, _NUMBERS.sub("", entry)) for handle, entry in models]
+    for shown in (own, models, names):
+        if shown:
+            yield tuple(map(list, zip(*shown, strict=True)))
 
 
 def _find_corners(ax, frame):

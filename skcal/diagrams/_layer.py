@@ -64,6 +64,10 @@ class Layer(ABC):
         `user_style` has keyword arguments of the user for the artists, or is None.
         """
 
+    def describe(self, curve, view):
+        """What it shows of a curve, for the legend; None where another layer says so."""
+        return None
+
     def find_top(self, curve):
         """Coordinate that the frame must rise to, where the layer needs more than the square."""
         return 0.0

@@ -107,6 +107,9 @@ class SharpnessBandLayer(Layer):
         cut_at_frame([band])
         return [band]
 
+    def describe(self, curve, view):
+        return "Sharpness gap × density: no confidence band"
+
     def find_top(self, curve):
         if not self.is_known(curve):
             return 0.0

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcal.diagrams._entries import list_notes
+
 
 def read_values(line):
     """y data of a line without their mask."""
@@ -14,8 +16,9 @@ def find_shown(line):
 
 
 def list_legend(ax):
-    """Legend entries, each on one line."""
-    return [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
+    """Legend entries, each on one line, but for those that explain what stands beside curves."""
+    entries = [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
+    return [entry for entry in entries if entry not in list_notes(ax)]
 
 
 def read_vertices(collection):

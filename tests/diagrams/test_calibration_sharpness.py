@@ -126,7 +126,7 @@ def test_infinite_gaps_fill_the_frame():
     extent = display.band_.get_clip_box()
     bottom, top = display.ax_.transData.transform([(0, -0.01), (0, 1.01)])[:, 1]
     assert (extent.y0, extent.y1) == pytest.approx((bottom, top))
-    assert display.line_.get_label() == "Classifier (log loss = inf, calibration = inf)"
+    assert display.line_.get_label() == "Classifier (log loss = inf, saved by recalibration = inf)"
 
 
 @pytest.mark.parametrize("loss", ["brier", pytest.param("log", marks=pytest.mark.slow)])
@@ -173,19 +173,25 @@ def test_name_of_the_loss():
     ):
         display = draw([0, 1, 1], [0.1, 0.6, 0.8], loss=loss)
         assert display.loss == stored
-        numbers = f"{shown} = {display.total:.3f}, calibration = {display.calibration:.4f}"
+        numbers = (
+            f"{shown} = {display.total:.3f}, saved by recalibration = {display.calibration:.4f}"
+        )
         assert display.line_.get_label() == f"Classifier ({numbers})"
 
 
 def test_what_is_known_is_shown():
     assert plot(**POINTS, total=0.1234).line_.get_label() == "loss = 0.123"
-    assert plot(**POINTS, calibration=0.01234).line_.get_label() == "calibration = 0.0123"
+    assert (
+        plot(**POINTS, calibration=0.01234).line_.get_label() == "saved by recalibration = 0.0123"
+    )
     # What chance makes of 0 is 0, without a sign or a power of ten.
     for tiny in (-2.3e-06, 2.3e-06, 0.0):
-        assert plot(**POINTS, calibration=tiny).line_.get_label() == "calibration = 0.0000"
+        assert (
+            plot(**POINTS, calibration=tiny).line_.get_label() == "saved by recalibration = 0.0000"
+        )
     curves = [SharpnessCurve(**POINTS, calibration=0.04, total=total) for total in (0.1, np.inf)]
     lines = CalibrationSharpnessDisplay(curves=curves, loss="brier").plot().line_
-    assert lines[0].get_label() == "Brier = inf, calibration = 0.0400 +/- 0.0000"
+    assert lines[0].get_label() == "Brier = inf, saved by recalibration = 0.0400 +/- 0.0000"
     bare, with_density = plot(**POINTS), plot(**POINTS, density=[1, 2])
     assert bare.band_ is bare.density_ is with_density.band_ is None
     assert with_density.density_ is not None

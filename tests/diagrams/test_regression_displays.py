@@ -472,7 +472,7 @@ def test_bars_are_seen_on_their_band(rows):
         assert bars.get_facecolor()[:3] == color[:3]
         assert 0 < bars.get_facecolor()[3] < 0.5
     assert first.bars_.get_linestyle() != again.bars_.get_linestyle()
-    shares = [[band.get_alpha() for band in display.bands_] for display in (first, again)]
+    shares = [[band.get_facecolor()[0, 3] for band in one.bands_] for one in (first, again)]
     assert min(shares[0]) > 0
     assert shares[1] == [0, 0]
     look = {"color": "red"}

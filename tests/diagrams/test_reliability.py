@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.diagrams._curve import find_dense
+from skcal.diagrams._entries import list_notes
 from skcal.inference import confidence_interval
 from skcal.metrics import expected_calibration_error, smooth_ece, smooth_ece_curve
 from skcal.streaming import CalibrationSummary
@@ -378,7 +379,9 @@ def test_panels_are_the_diagrams_of_single_labels(reduction, multiclass):
     assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
     # One legend, and labels at the outside only.
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["Perfectly calibrated", "model"]
+    words = [text.get_text() for text in legend.get_texts()]
+    notes = dict.fromkeys(note for ax in display.ax_ for note in list_notes(ax))
+    assert words == ["Perfectly calibrated", "model", *notes]
     assert [ax.get_legend() for ax in display.ax_] == [None] * 3
     x_label = "Predicted probability" if reduction == "classwise" else "Confidence"
     assert [ax.get_xlabel() for ax in display.ax_] == [x_label] * 3
@@ -408,7 +411,7 @@ def test_models_on_the_same_panels(multiclass):
     assert [ax.get_title() for ax in first.ax_] == titles
     assert not first.figure_.legends
     for ax, *lines in zip(first.ax_, first.line_, second.line_, strict=True):
-        assert list_legend(ax)[1:] == [line.get_label() for line in lines]
+        assert list_legend(ax)[-2:] == [line.get_label() for line in lines]
 
 
 def test_the_worst_of_many_panels_are_shown():

@@ -18,7 +18,14 @@ from skcal.diagrams._layer import Layer, LayerData
 from skcal.diagrams._style import make_transparent, merge_style
 
 BANDS = ("wilson", "isotonic", "belt", "consistency")
-_BELT = "GiViTI belt"
+# What is drawn, where it holds with the level, by kind; and as bars, one for each bin or value.
+_WORDS = {
+    "wilson": "band, each point by itself",
+    "isotonic": "band, all points at once",
+    "belt": "GiViTI belt, all points at once",
+    "consistency": "of calibrated bins, each by itself",
+}
+_BAR_WORDS = "intervals, each by itself"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -29,6 +36,7 @@ class Band(LayerData):
     low: Any
     high: Any
     kind: str = "wilson"
+    confidence_level: float | None = None
 
     def __post_init__(self):
         check_option("kind of a band", self.kind, BANDS)
@@ -42,7 +50,7 @@ class BandLayer(Layer):
     """Band around the curve, bars for bins (`fill_between`, `LineCollection` for bars).
 
     Data: `prob_pred`, `low` and `high`, its ends there, and `kind`, one of "wilson", "isotonic",
-    "belt" and "consistency".
+    "belt" and "consistency"; `confidence_level`, for the legend.
     """
 
     name = "band"
@@ -65,12 +73,12 @@ class BandLayer(Layer):
                 places, low, high = bound_sample(source.merged, level)
             else:
                 low, high = bound_bins(source.rows, estimate.edges, level)
-        return Band(prob_pred=places, low=low, high=high, kind=kind)
+        return Band(prob_pred=places, low=low, high=high, kind=kind, confidence_level=level)
 
     def draw(self, ax, curve, line, user_style, view):
         band = curve.layers[self.name]
         # Bins and values are apart, and so are their bands.
-        if curve.kind in ("binned", "values") and band.kind not in ("isotonic", "belt"):
+        if _is_barred(curve, band):
             return [_draw_bars(ax, band, line, user_style, view)]
         alone = ()
         ends = band.prob_pred, band.low, band.high
@@ -89,12 +97,22 @@ class BandLayer(Layer):
             if len(band.prob_pred) == len(curve.prob_pred):
                 alone = find_alone(curve, view.frame, dense)
         style = _style_area(ax, band, line, user_style, view)
-        if band.kind == "belt" and all(one.get_label() != _BELT for one in ax.collections):
-            style = {"label": _BELT, **style}  # it need not follow the curve
         area = ax.fill_between(*ends, where=shown, **style)
         if not len(alone):
             return [area]
         return [area, _draw_bars(ax, band, line, user_style, view, alone)]
+
+    def describe(self, curve, view):
+        band = curve.layers[self.name]
+        is_interval = band.kind == "wilson" and _is_barred(curve, band)
+        words = _BAR_WORDS if is_interval else _WORDS[band.kind]
+        if band.confidence_level is None:
+            return words[:1].upper() + words[1:]
+        return f"{100 * band.confidence_level:g} % {words}"
+
+
+def _is_barred(curve, band):
+    return curve.kind in ("binned", "values") and band.kind not in ("isotonic", "belt")
 
 
 def _bound_points(estimate, level):

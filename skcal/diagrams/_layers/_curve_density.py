@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skcal.diagrams._curve import MOST_BY_CHANCE, SMOOTHED, read_density
+from skcal.diagrams._curve import is_smooth, may_be_chance, read_density
 from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._layer import Layer
 from skcal.diagrams._style import merge_style
@@ -28,14 +28,21 @@ class CurveWidthLayer(Layer):
     line_style: Mapping[str, Any] = {"linewidth": 1.2}
 
     def is_known(self, curve):
-        return _is_smooth(curve)
+        return is_smooth(curve)
 
     def draw(self, ax, curve, line, user_style, view):
         strength = 1.0 if line.get_linestyle() == "-" else _PALE
         default = {"color": _mix(line, ax, strength), "capstyle": "round"}
-        added = 0.0 if _may_be_chance(curve) else _measure_width(ax)
+        added = 0.0 if may_be_chance(curve) else _measure_width(ax)
         widen = partial(_widen, thin=line.get_linewidth(), added=added)
         return [_draw_ribbon(ax, curve, line, default, user_style, widen, "linewidth")]
+
+    def describe(self, curve, view):
+        if "density" in view.layers:  # whose words are of the width, too
+            return None
+        if may_be_chance(curve):
+            return "Thin curve: no more than chance"
+        return "Wide curve: many predictions"
 
 
 class CurveColorLayer(Layer):
@@ -45,24 +52,15 @@ class CurveColorLayer(Layer):
     by_default = False
 
     def is_known(self, curve):
-        return _is_smooth(curve)
+        return is_smooth(curve)
 
     def draw(self, ax, curve, line, user_style, view):
         default = {"linewidth": line.get_linewidth() + _measure_width(ax), "capstyle": "butt"}
         shade = partial(_shade, ends=(_mix(line, ax, 0.1), _mix(line, ax, 1.0)))
         return [_draw_ribbon(ax, curve, line, default, user_style, shade, "color")]
 
-
-def _may_be_chance(curve):
-    """Whether smECE is what a calibrated model may have, by its interval where no more is known."""
-    if curve.excess is None:
-        return curve.smooth_ece_interval is not None and curve.smooth_ece_interval[0] <= 0
-    return curve.excess <= MOST_BY_CHANCE
-
-
-def _is_smooth(curve):
-    """Between bins, and along a step, a width or a colour would not tell where predictions are."""
-    return curve.density is not None and curve.kind in (*SMOOTHED, "adaptive")
+    def describe(self, curve, view):
+        return "Dark curve: many predictions"
 
 
 def _draw_ribbon(ax, curve, line, default, user_style, rescale, told):

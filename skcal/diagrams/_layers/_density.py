@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skcal.diagrams._curve import HIGHEST, store_array
+from skcal.diagrams._curve import HIGHEST, is_smooth, may_be_chance, store_array
 from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._figure import keep_place
@@ -60,6 +60,14 @@ class DensityLayer(Layer):
         keep_density(area, curve, density, rescale, kind)
         return [area]
 
+    def describe(self, curve, view):
+        words = "Density of the predictions"
+        if "curve_width" not in view.layers or not is_smooth(curve):
+            return words
+        if may_be_chance(curve):
+            return f"{words} (thin curve: no more than chance)"
+        return f"{words}, also as width of the curve"
+
 
 def _rescale_height(area, peak, axis):
     from matplotlib.transforms import Affine2D
@@ -112,6 +120,9 @@ class SplitDensityLayer(Layer):
             for base, top in ((0.0, unit * negative), (1.0, 1.0 - unit * positive))
         ]
         return keep_place(areas, frame)
+
+    def describe(self, curve, view):
+        return "Density of the predictions: outcome 0 below, 1 above"
 
 
 def _find_inside(places, frame):

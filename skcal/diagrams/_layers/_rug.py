@@ -65,3 +65,6 @@ class RugLayer(Layer):
         default = {"color": line.get_color(), "linewidth": 0.8, "alpha": 0.8, "zorder": 1.7}
         style = merge_style(default, user_style, LineCollection)
         return keep_place([draw_bars(ax, rug.prob_pred, *ends, style)], view.frame)
+
+    def describe(self, curve, view):
+        return "Ticks: outcome 0 below, 1 above"

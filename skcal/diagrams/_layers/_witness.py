@@ -82,3 +82,6 @@ class WitnessLayer(Layer):
                 )
                 keep_place([word], frame)
         return keep_place([strip], frame)
+
+    def describe(self, curve, view):
+        return "Strip: where predictions are too low or too high"
