@@ -61,8 +61,13 @@ def place_legend(ax, low, high):
     handles = [bands if one in bands else one for one in handles]
     options = {"loc": "upper center"}
     legend = fit_legend(ax, handles, entries, ax.get_window_extent().width, **options)
+    height = ax.get_window_extent().height
+    models = [k for k, handle in enumerate(handles) if hasattr(handle, "skcal_shown")]
+    if models and legend.get_window_extent().height > _MOST_OF_A_LEGEND * height:  # small axes
+        pairs = [handles[k] for k in models], [entries[k] for k in models]
+        legend = fit_legend(ax, *pairs, ax.get_window_extent().width, **options)
     legend.set_in_layout(False)  # it stands inside, where a layout need not make room
-    share = legend.get_window_extent().height / ax.get_window_extent().height
+    share = legend.get_window_extent().height / height
     ax.set_ylim(low, low + (high - low) / (1 - min(share, _MOST_OF_A_LEGEND)))
 
 

@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+import numpy as np
+
 # Where a line is broken: before the numbers of a curve, between them, before a bracket, at blanks.
 _BREAKS = tuple(map(re.compile, (r" (?=\([^()]* = )", r", (?=[^,]* = )", r" (?=\()", " ")))
 
@@ -144,3 +146,20 @@ def break_line(line, fits):
             if not head.replace(r"\$", "").count("$") % 2 and fits(head):
                 return f"{head}\n{break_line(rest, fits)}"
     return line
+
+
+def write_apart(numbers):
+    """Different numbers with three digits, or as many as tell them apart."""
+    for n_digits in range(3, 18):
+        words = [_write(number, n_digits) for number in numbers]
+        if len(set(words)) == len(words):
+            break
+    return words
+
+
+def _write(number, n_digits):
+    if number != 0 and not 1e-4 <= abs(number) < 1e9:
+        return f"{number:.{n_digits}g}"
+    return np.format_float_positional(
+        number, precision=n_digits, unique=False, fractional=False, trim="-"
+    )

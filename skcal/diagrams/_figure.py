@@ -384,11 +384,11 @@ def _draw_ticks(ax, frame, side):
     """Ticks of a square with a side of this length in pixels."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+    size = ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
+    letter = _WIDTH_OF_A_LETTER * size * ax.figure.dpi / 72
     if frame.scale == "value":
-        ticks = _list_plain_ticks(ax, frame)
+        ticks = _list_plain_ticks(ax, frame, side / letter)
     else:
-        size = ax.xaxis.get_major_ticks(1)[0].label1.get_fontsize()
-        letter = _WIDTH_OF_A_LETTER * size * ax.figure.dpi / 72
         ticks = frame.list_ticks(side / letter)
     for axis in (ax.xaxis, ax.yaxis):
         # set_ticks would make them at once, and again for each curve that is added.
@@ -398,14 +398,17 @@ def _draw_ticks(ax, frame, side):
             axis.set_minor_locator(NullLocator())
 
 
-def _list_plain_ticks(ax, frame):
-    """Those that matplotlib chooses for the x axis."""
+def _list_plain_ticks(ax, frame, room):
+    """Those that matplotlib chooses for the x axis, or every second, ..., so that none touch."""
     from matplotlib.ticker import AutoLocator
 
     locator = AutoLocator()
     locator.set_axis(ax.xaxis)
     ticks = locator.tick_values(frame.low, frame.high)
-    return ticks[(ticks >= frame.low) & (ticks <= frame.high)]
+    ticks = ticks[(ticks >= frame.low) & (ticks <= frame.high)]
+    gap = np.diff(ticks).min(initial=np.inf) / (frame.high - frame.low) * room
+    longest = max((len(f"{tick:.6g}") for tick in ticks), default=0)
+    return ticks[:: max(int(np.ceil((longest + 1) / gap)), 1)]
 
 
 def _place_words(ax, frame, side):

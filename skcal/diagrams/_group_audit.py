@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _HEIGHT_OF_A_GROUP = 7.5, 1.2, 0.22
 # The legend has a place of its own below the groups; room around it, in rows.
 _ROOM_OF_LEGEND = 0.3
-_MOST_TICKS = 6
+_MOST_TICKS, _TICK = 6, 0.7  # inches
 _KINDS = {"two-sided": "intervals", "greater": "lower bounds", "less": "upper bounds"}
 _BEYOND = "miscalibrated, though the mean may be right"
 # What lies beyond points and bounds where some intervals are open, as a share of their range.
@@ -345,7 +345,9 @@ class GroupAuditDisplay(ShownInNotebooks):
         level = f"{100 * audit.confidence_level:g} %"
         kind = _KINDS[audit.alternative]
         axes.set_xlabel(f"Observed minus predicted\n({level} {kind} of all groups at once)")
-        axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS))  # beside long names there is no room
+        # Beside long names, and on small axes, there is no room.
+        n_ticks = int(axes.get_window_extent().width / (_TICK * axes.figure.dpi))
+        axes.xaxis.set_major_locator(MaxNLocator(min(max(n_ticks, 2), _MOST_TICKS)))
         shown = "" if n_shown == n_groups else f" ({n_shown} shown)"
         groups = "1 group" if n_groups == 1 else f"{n_groups} groups"
         title = f"Test of calibration in {groups}{shown}: {show_pvalue(audit.pvalue)}"

@@ -23,7 +23,7 @@ from skcal._numerics.errors._binned import bin_index, count_bins, quantile_edges
 from skcal._tools._arrays import list_column_names, read_numbers
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
-from skcal.diagrams._entries import draw_above
+from skcal.diagrams._entries import draw_above, write_apart
 from skcal.diagrams._figure import open_figure, shorten_name
 from skcal.diagrams._legend import check_lengths, label_curves, list_names
 from skcal.diagrams._notebook import ShownInNotebooks
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
+# What makes the groups.
+_WIDTH = "Width of the interval"
+_SAME_WIDTH = f"{_WIDTH}: the same for all rows.\nby= tells coverage by other values"
 # Names of more groups, or of more letters in all, are written upwards.
 _MOST_LEVEL_NAMES, _MOST_LETTERS = 6, 60
 # Points of one display stand so far to the right of those of the one before.
@@ -261,7 +264,8 @@ class IntervalCoverageDisplay(ShownInNotebooks):
         random_state : int, RandomState, Generator or None, default=None
             Source of these draws.
         by_name : str, default=None
-            What makes the groups, for the axis. None takes "Width of the interval" or "Group".
+            What makes the groups, for the axis. None takes "Width of the interval", and
+            says so where all widths are the same, or "Group".
         name : str, default=None
             Name for the legend. None takes "Regressor".
         ax : matplotlib axes, default=None
@@ -293,11 +297,13 @@ class IntervalCoverageDisplay(ShownInNotebooks):
         level, bounds = read_intervals(targets, y_interval, level)
         is_covered = (bounds[0] <= targets) & (targets <= bounds[1])
         if by_name is None:
-            by_name = "Width of the interval" if by is None else "Group"
+            by_name = _WIDTH if by is None else "Group"
         if by is None:
             low, high = bounds
             kind = read_numbers("y_interval", y_interval).dtype
             values = _measure_widths(low, high, _find_resolution(kind))
+            if np.ptp(values) == 0:  # coverage of all rows together hides where it is too low
+                by_name = _SAME_WIDTH if by_name == _WIDTH else by_name
         else:
             values = _read_groups(by, len(targets))
         if weights is not None:
@@ -503,16 +509,4 @@ def _make_groups(values, n_bins):
     edges = quantile_edges(distinct, counts, count_bins(n_bins, len(values)))
     _, place = np.unique(bin_index(values, edges), return_inverse=True)
     means = np.bincount(place, values) / np.bincount(place)
-    for n_digits in range(3, 18):  # as many as tell them apart
-        names = [_write(mean, n_digits) for mean in means]
-        if len(set(names)) == len(names):
-            break
-    return names, place
-
-
-def _write(number, n_digits):
-    if number != 0 and not 1e-4 <= abs(number) < 1e9:
-        return f"{number:.{n_digits}g}"
-    return np.format_float_positional(
-        number, precision=n_digits, unique=False, fractional=False, trim="-"
-    )
+    return write_apart(means), place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -289,14 +290,31 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
             title = None
             if self.effective_rows is not None:
                 title = f"Effective rows: {self.effective_rows:,.0f}"
-            is_beside = ax is None and n_curves > _MOST_ABOVE
-            finish_values(axes, _QUANTITIES, despine=despine, legend=not is_beside, title=title)
-            if is_beside:
+            are_many = n_curves > _MOST_ABOVE
+            finish_values(axes, _QUANTITIES, despine=despine, legend=not are_many, title=title)
+            if are_many and ax is not None:  # which have no room for so long a legend
+                self._label_lines(axes)
+            elif are_many:
                 axes.figure.set_layout_engine("constrained")
                 look = {"fontsize": "small", "frameon": False, "title": title}
                 axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), **look)
             self.ax_, self.figure_ = axes, axes.figure
         return self
+
+    def _label_lines(self, axes):
+        """The levels of lines where they end: both outer ones, and others that do not touch."""
+        pairs = zip(self.quantiles, self.lines_, strict=True)
+        lines = [pair for pair in pairs if len(pair[1].get_xdata())]
+        lines.sort(key=itemgetter(0))
+        boxes = []
+        for level, line in [*lines[:1], *lines[:0:-1]]:
+            place = line.get_xdata()[-1], line.get_ydata()[-1]
+            look = {"fontsize": "x-small", "color": line.get_color(), "va": "bottom"}
+            text = axes.annotate(f"{level:g}", place, ha="center", **look)
+            boxes.append(text.get_window_extent())
+            if any(box.overlaps(boxes[-1]) for box in boxes[:-1]):
+                text.remove()
+                boxes.pop()
 
     def _label(self, number, name):
         label = f"Level {self.quantiles[number]:g}"

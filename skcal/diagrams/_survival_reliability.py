@@ -12,6 +12,7 @@ from skcal._input._validation import check_confidence_level
 from skcal._numerics.survival._horizon_risk import bound_horizon
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal.diagrams._entries import write_apart
 from skcal.diagrams._figure import open_figure
 from skcal.diagrams._mean_reliability import (
     MeanReliabilityCurve,
@@ -250,13 +251,16 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         n_panels = n_horizons + (n_horizons > 1)
         with open_figure(ax, n_panels, panels=n_panels > 1, square=n_panels == 1) as axes:
             self.panels_ = []
-            for one, found in zip(axes[:n_horizons], self.curves, strict=True):
+            horizons = [found.horizon for found in self.curves]
+            whole = all(float(horizon).is_integer() for horizon in horizons)
+            words = [f"{horizon:.0f}" for horizon in horizons] if whole else write_apart(horizons)
+            for one, found, until in zip(axes[:n_horizons], self.curves, words, strict=True):
                 panel = MeanReliabilityDisplay(
                     curves=[found.curve], confidence_level=self.confidence_level
                 )
                 draw_means(panel, one, [None], styles)
                 finish_values(one, _QUANTITIES, despine=despine, legend=False)
-                one.set_title(_title(found), fontsize="medium")
+                one.set_title(_title(found, until), fontsize="medium")
                 self.panels_.append(panel)
             self.observed_ = self.expected_ = None
             if n_horizons > 1:
@@ -306,6 +310,6 @@ def _make_horizon(horizon, rows, telling, bandwidth, level):
     return HorizonCurve(float(horizon), curve, expected, observed, ratio)
 
 
-def _title(found):
+def _title(found, until):
     ratio, low, high = found.ratio
-    return f"Up to {found.horizon:g}\nO/E {ratio:.2f} ({low:.2f} to {high:.2f})"
+    return f"Up to {until}\nO/E {ratio:.2f} ({low:.2f} to {high:.2f})"

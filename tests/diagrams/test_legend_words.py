@@ -1,11 +1,24 @@
 """Legends say what is drawn beside curves; on small axes words stay inside, or leave."""
 
+from itertools import combinations
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
+from scipy.stats import norm
 
-from skcal.diagrams import CalibrationSharpnessDisplay, ReliabilityCurve, ReliabilityDisplay
+from skcal.diagrams import (
+    CalibrationSharpnessDisplay,
+    DecisionCurveDisplay,
+    GroupAuditDisplay,
+    IntervalCoverageDisplay,
+    MeanReliabilityDisplay,
+    QuantileReliabilityDisplay,
+    ReliabilityCurve,
+    ReliabilityDisplay,
+    SurvivalReliabilityDisplay,
+)
 from skcal.diagrams._entries import list_notes
 from skcal.diagrams._layers._band import Band
 from tests.diagrams.artists import list_legend
@@ -18,7 +31,7 @@ DENSITY = "Density of the predictions"
 
 def list_words(Display=ReliabilityDisplay, y_proba=P, **options):
     ax = Display.from_predictions(Y, y_proba, **options).ax_
-    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    words = [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
     return [word for word in words if word in list_notes(ax)]
 
 
@@ -39,15 +52,13 @@ def list_words(Display=ReliabilityDisplay, y_proba=P, **options):
         ({"layers": ["witness"]}, "Strip: where predictions are too low or too high"),
         ({"layers": ["split_density"]}, f"{DENSITY}: outcome 0 below, 1 above"),
         ({"layers": ["curve_color"]}, "Dark curve: many predictions"),
-        ({"layers": ["curve_width"]}, "Thin curve: no more than chance"),
-        ({"layers": ["curve_width"], "y_proba": P**3}, "Wide curve: many predictions"),
         (
-            {"layers": ["density", "curve_width"]},
-            f"{DENSITY} (thin curve: no more than chance)",
+            {"layers": ["curve_width"]},
+            "Width of curves beyond chance: density of the predictions",
         ),
         (
-            {"layers": ["density", "curve_width"], "y_proba": P**3},
-            f"{DENSITY}, also as width of the curve",
+            {"layers": ["density", "curve_width"], "y_proba": {"a": P, "b": P**3}},
+            f"{DENSITY}, also as width of curves beyond chance",
         ),
     ],
 )
@@ -117,3 +128,80 @@ def test_words_on_the_sides_are_never_on_a_curve():
             assert not any(box.contains(*point) for point in points)
             x, y = text.get_position()
             assert (y > x) == (text.get_text() == "predicted too low")
+
+
+def draw_small():
+    figure, axes = plt.subplots(3, 3, figsize=(8, 8))
+    return figure, axes[1, 1]
+
+
+def find_overlaps(boxes):
+    return any(one.overlaps(two) for one, two in combinations(boxes, 2))
+
+
+def test_means_of_hundred_thousands_have_ticks_that_do_not_touch():
+    figure, ax = draw_small()
+    y_pred = rng.uniform(2e5, 6e5, 200)
+    MeanReliabilityDisplay.from_predictions(y_pred, y_pred * 1.01, ax=ax)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.get_xticklabels()]
+    assert len(boxes) >= 2
+    assert not find_overlaps(boxes)
+
+
+def test_many_quantiles_on_small_axes_name_the_outer_levels_at_the_lines():
+    figure, ax = draw_small()
+    levels = np.arange(1, 10) / 10
+    y = rng.normal(size=300)
+    columns = np.add.outer(y, norm.ppf(levels))
+    display = QuantileReliabilityDisplay.from_predictions(y, columns, quantiles=levels, ax=ax)
+    assert ax.get_legend() is None
+    figure.canvas.draw()
+    words = {text.get_text(): text for text in ax.texts}
+    assert {"0.1", "0.9"} <= set(words)
+    assert not find_overlaps([text.get_window_extent() for text in ax.texts])
+    for line, level in zip(display.lines_, levels, strict=True):
+        if f"{level:g}" in words:
+            assert words[f"{level:g}"].xy == (line.get_xdata()[-1], line.get_ydata()[-1])
+
+
+def test_legends_above_decision_curves_leave_room_for_them():
+    _, ax = draw_small()
+    DecisionCurveDisplay.from_predictions(Y, {"a": P, "b": P**2}, ax=ax)
+    assert list_legend(ax) == ["a", "b"]
+    share = ax.get_legend().get_window_extent().height / ax.get_window_extent().height
+    assert share < 0.5
+
+
+def test_differences_of_groups_have_ticks_that_do_not_touch():
+    figure, ax = draw_small()
+    GroupAuditDisplay.from_predictions(Y, P, rng.choice(["a", "b"], 300), random_state=0, ax=ax)
+    figure.canvas.draw()
+    assert not find_overlaps([text.get_window_extent() for text in ax.get_xticklabels()])
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ([0.713125, 0.913125], ["0.713", "0.913"]),
+        ([0.71301, 0.71302], ["0.71301", "0.71302"]),
+        ([365, 1826], ["365", "1826"]),
+    ],
+)
+def test_horizons_are_rounded_but_told_apart(times, words):
+    size = times[1]
+    time = rng.uniform(0, 1.3 * size, 100)
+    risk = np.tile(np.sort(rng.uniform(0.4, 0.8, 2)), (100, 1))
+    display = SurvivalReliabilityDisplay.from_predictions(np.ones(100), time, risk, times=times)
+    titles = [ax.get_title().split("\n")[0] for ax in display.axes_[:2]]
+    assert titles == [f"Up to {word}" for word in words]
+
+
+def test_intervals_of_one_width_ask_for_groups():
+    y = rng.normal(size=50)
+    label = IntervalCoverageDisplay.from_predictions(y, [[-1.0, 1.0]] * 50).ax_.get_xlabel()
+    assert "the same for all rows" in label
+    assert "by=" in label
+    ends = np.column_stack([-np.abs(y) - 1, np.abs(y) + 1])
+    label = IntervalCoverageDisplay.from_predictions(y, ends).ax_.get_xlabel()
+    assert label == "Width of the interval"

@@ -40,9 +40,7 @@ class CurveWidthLayer(Layer):
     def describe(self, curve, view):
         if "density" in view.layers:  # whose words are of the width, too
             return None
-        if may_be_chance(curve):
-            return "Thin curve: no more than chance"
-        return "Wide curve: many predictions"
+        return "Width of curves beyond chance: density of the predictions"
 
 
 class CurveColorLayer(Layer):

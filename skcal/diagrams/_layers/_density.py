@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skcal.diagrams._curve import HIGHEST, is_smooth, may_be_chance, store_array
+from skcal.diagrams._curve import HIGHEST, is_smooth, store_array
 from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._figure import keep_place
@@ -64,9 +64,7 @@ class DensityLayer(Layer):
         words = "Density of the predictions"
         if "curve_width" not in view.layers or not is_smooth(curve):
             return words
-        if may_be_chance(curve):
-            return f"{words} (thin curve: no more than chance)"
-        return f"{words}, also as width of the curve"
+        return f"{words}, also as width of curves beyond chance"
 
 
 def _rescale_height(area, peak, axis):
