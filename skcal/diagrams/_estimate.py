@@ -270,6 +270,7 @@ class Estimate:
             mass = np.cumsum(rows.weights_on_grid(_N_CELLS, 1, self.line.place))
             self.prob_range = self._find_range(mass, _TAIL, self.line)
         self.edges = self.binned_ece = None
+        self.parts = {}
         self.kind = self._choose_kind() if options.kind == "auto" else options.kind
         self.curve, self.curve_line, self.n_gathered = self.smooth, self.line, None
         if self.kind == "smooth":
@@ -280,7 +281,9 @@ class Estimate:
         elif self.kind == "nadaraya-watson":
             points = self.smooth.grid, self.smooth.prob_true
         elif self.kind == "isotonic":
-            points = _find_isotonic_knots(source.merged.sorted)
+            means = regress_isotonically(source.merged.sorted)
+            points = _find_isotonic_knots(source.merged.sorted, means)
+            self.parts = _decompose_brier(source.merged.sorted, means)
         elif self.kind == "values":
             values = source.list_values(np.inf)
             self.edges = np.concatenate([[0.0], values[:-1], [1.0]])  # bins are right-closed
@@ -365,6 +368,7 @@ class Estimate:
             smooth_ece=self.smooth_ece,
             smooth_ece_error=self.source.smooth_ece_error,
             binned_ece=self.binned_ece,
+            **self.parts,
             smooth_ece_interval=self._find_interval(),
             smooth_ece_chance=self.chance,
             mean_pred=mean_pred,
@@ -434,9 +438,25 @@ class Estimate:
         return int(np.clip(n_within * (high - low) / bandwidth + 36, _FEWEST, _MOST))
 
 
-def _find_isotonic_knots(ties):
+def _decompose_brier(ties, means):
+    """Parts of the Brier score by isotonic means: what they save of it, what they are better than
+    the base rate, and the score of that.
+    """
+    rate = ties.positive.sum() / ties.total_weight
+    given, recalibrated, constant = (
+        float(np.sum(ties.weight * p**2 - 2 * ties.positive * p + ties.positive))
+        / ties.total_weight
+        for p in (ties.predictions, means, np.full_like(means, rate))
+    )
+    return {
+        "miscalibration": given - recalibrated,
+        "discrimination": constant - recalibrated,
+        "uncertainty": constant,
+    }
+
+
+def _find_isotonic_knots(ties, mean):
     """Both ends of every block of pooled adjacent violators, and the mean outcomes there."""
-    mean = regress_isotonically(ties)
     starts = np.flatnonzero(np.diff(mean, prepend=-1.0))
     ends = np.append(starts[1:], len(mean)) - 1
     knots = np.union1d(starts, ends)

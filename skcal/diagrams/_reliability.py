@@ -98,7 +98,10 @@ class ReliabilityDisplay(EstimatedReliability):
     not all at once, however rare an outcome is; what is covered is the mean outcome of the rows
     that the point stands for. Where they depend on each other the band is too narrow unless
     `clusters` are given, and for soft labels it is too wide. An isotonic curve [3]_ has none, since
-    its steps are chosen by the outcomes. The legend shows the number n of rows of positive weight,
+    its steps are chosen by the outcomes. Its legend has the parts of the Brier score, which is
+    MCB - DSC + UNC [3]_: what isotonic recalibration of these rows would save (miscalibration), how
+    much better than their base rate they would be then (discrimination), and the score of the base
+    rate (uncertainty). The legend shows the number n of rows of positive weight,
     and where weights differ the effective number of all rows.
 
     With `clusters` that number is divided by the ratio of the variance between clusters to that of
@@ -264,6 +267,9 @@ class ReliabilityDisplay(EstimatedReliability):
                 intervals=[curve.smooth_ece_interval for curve in curves],
                 errors=[curve.smooth_ece_error for curve in curves],
             ),
+            Term("MCB", [curve.miscalibration for curve in curves]),
+            Term("DSC", [curve.discrimination for curve in curves]),
+            Term("UNC", [curve.uncertainty for curve in curves]),
             Term("O/E", [self._compare_events(curve) for curve in curves], form=".2f"),
             Term("n", [curve.n_rows for curve in curves], form=",.0f", is_count=True),
             Term("events per point", [_tell_few(curve) for curve in curves], form=",.0f"),

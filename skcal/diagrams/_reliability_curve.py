@@ -19,6 +19,9 @@ _NUMBERS = (
     "smooth_ece",
     "smooth_ece_error",
     "binned_ece",
+    "miscalibration",
+    "discrimination",
+    "uncertainty",
     "mean_pred",
     "mean_true",
     "near_ends",
@@ -67,6 +70,8 @@ class ReliabilityCurve(Curve):
         How far it may be from that of the rows, for a summary. Shown in the legend from 0.0005 on.
     binned_ece : float, default=None
         Expected calibration error of the bins of a binned curve, shown in the legend.
+    miscalibration, discrimination, uncertainty : float, default=None
+        Parts of the Brier score of an isotonic curve, MCB - DSC + UNC, shown in the legend.
     smooth_ece_interval : tuple (low, high), default=None
         Its interval, shown in the legend.
     smooth_ece_chance : tuple (mean, deviation), default=None
@@ -107,6 +112,9 @@ class ReliabilityCurve(Curve):
     smooth_ece: Any = None
     smooth_ece_error: Any = None
     binned_ece: Any = None
+    miscalibration: Any = None
+    discrimination: Any = None
+    uncertainty: Any = None
     smooth_ece_interval: Any = None
     smooth_ece_chance: Any = None
     mean_pred: Any = None
