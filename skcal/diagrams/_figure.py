@@ -29,7 +29,9 @@ _SIDE_LABELS = {
     "confidence": ("under-confident", "over-confident"),
     "top-label": ("under-confident", "over-confident"),
 }
-# Width of a panel in inches, and the share of it that a title takes.
+# Width of a panel and height of another row of the legend in inches, and the share of a panel that
+# a title takes.
+_ROW_OF_A_LEGEND = 0.25
 _PANEL, _SHARE_OF_A_TITLE = 3.2, 0.95
 # What labels say of a part of the probabilities.
 _PART = re.compile(r", [\d.e-]+ to [\d.e-]+")
@@ -137,6 +139,8 @@ def finish_panels(axes, titles, legend, words):
             if n_entries == 1 or together.get_window_extent().width <= figure.bbox.width:
                 break
             together.remove()
+        n_rows = -(-len(legend) // n_entries)
+        figure.set_figheight(figure.get_figheight() + _ROW_OF_A_LEGEND * (n_rows - 1))
         together.set_gid(PANEL_ID)
 
 
@@ -408,7 +412,7 @@ def _list_plain_ticks(ax, frame, room):
     ticks = ticks[(ticks >= frame.low) & (ticks <= frame.high)]
     gap = np.diff(ticks).min(initial=np.inf) / (frame.high - frame.low) * room
     longest = max((len(f"{tick:.6g}") for tick in ticks), default=0)
-    return ticks[:: max(int(np.ceil((longest + 1) / gap)), 1)]
+    return ticks[:: max(int(np.ceil((longest + 0.4) / gap)), 1)]
 
 
 def _place_words(ax, frame, side):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _HEIGHT_OF_A_GROUP = 7.5, 1.2, 0.22
 # The legend has a place of its own below the groups; room around it, in rows.
 _ROOM_OF_LEGEND = 0.3
-_MOST_TICKS, _TICK = 6, 0.7  # inches
+_MOST_TICKS, _TICK = 6, 0.5  # inches
 _KINDS = {"two-sided": "intervals", "greater": "lower bounds", "less": "upper bounds"}
 _BEYOND = "miscalibrated, though the mean may be right"
 # What lies beyond points and bounds where some intervals are open, as a share of their range.

@@ -302,7 +302,9 @@ class IntervalCoverageDisplay(ShownInNotebooks):
             low, high = bounds
             kind = read_numbers("y_interval", y_interval).dtype
             values = _measure_widths(low, high, _find_resolution(kind))
-            if np.ptp(values) == 0:  # coverage of all rows together hides where it is too low
+            if (
+                values == values[0]
+            ).all():  # coverage of all rows together hides where it is too low
                 by_name = _SAME_WIDTH if by_name == _WIDTH else by_name
         else:
             values = _read_groups(by, len(targets))
