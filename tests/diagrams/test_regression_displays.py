@@ -185,7 +185,11 @@ def test_coverage_of_a_regressor(rows):
         predict_interval=lambda X: np.column_stack([X["mean"] - 1, X["mean"] + 1])
     )
     for by, name, n_groups in (
-        (None, "Width of the interval", 1),
+        (
+            None,
+            "Width of the interval: the same for all rows.\nby= tells coverage by other values",
+            1,
+        ),
         ("kind", "kind", 2),
         (0, "Feature 0", 3),
     ):

@@ -189,7 +189,7 @@ def test_belt_is_that_of_inference(kind, scale, rows):
         assert_vertices(display.band_, expected.prob_pred, ends)
     again = draw(*rows, kind=kind, scale=scale, band="belt", ax=display.ax_, **options)
     assert [text.get_text() for text in again.ax_.get_legend().get_texts()].count(
-        "GiViTI belt"
+        "80 % GiViTI belt, all points at once"
     ) == 1
 
 
