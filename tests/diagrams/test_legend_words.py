@@ -58,7 +58,7 @@ def list_words(Display=ReliabilityDisplay, y_proba=P, **options):
         ),
         (
             {"layers": ["density", "curve_width"], "y_proba": {"a": P, "b": P**3}},
-            f"{DENSITY}, also as width of curves beyond chance",
+            f"{DENSITY}; width of curves beyond chance",
         ),
     ],
 )
