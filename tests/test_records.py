@@ -1,5 +1,6 @@
 """Records show themselves in a few lines, whatever they hold."""
 
+import pickle
 import re
 from html import escape, unescape
 from numbers import Real
@@ -23,6 +24,7 @@ from skcal.model_selection import PooledScore
 from skcal.recalibration._fitted import FITTED
 from skcal.refinement import RecalibrationGain
 from skcal.regression import Mixture, MultivariateNormal
+from skcal.shift import PerformanceEstimate
 from tests.public_objects import is_record, list_functions_and_classes
 
 RECORDS = {path: obj for path, obj in list_functions_and_classes().items() if is_record(obj)}
@@ -50,6 +52,27 @@ def test_numbers_are_shown_by_name():
         assert repr(record(*range(len(fields)))) == f"{record.__name__}({shown})", path
 
 
+def test_defaults_are_not_told():
+    """Nor does a notebook show what there is not."""
+    test = TestResult(2.5, 0.1, 0.2)
+    assert repr(test) == "TestResult(statistic=2.5, pvalue=0.1, estimate=0.2)"
+    assert repr(test._replace(name="z")) == repr(test)[:-1] + ", name='z')"
+    assert eval(repr(test)) == test
+    assert repr(pickle.loads(pickle.dumps(test))) == repr(test)
+    assert set(read_cells(test._repr_html_())) == {"statistic", "pvalue", "estimate"}
+    empty = PerformanceEstimate(0.9, 0.8, 1.0, None, 0.0, 0.0, test, None, None)
+    assert "reason=None" in repr(empty)
+    assert "None" not in empty._repr_html_()
+
+
+def test_tables_scroll():
+    """Each table of a notebook is in a box of its own, which no wide one leaves."""
+    audit = audit_groups([0, 1] * 20, [0.5] * 40, ["a", "b"] * 20, statistic="mean")
+    for record in (INTERVAL, audit):
+        html = record._repr_html_()
+        assert html.count("<table") == html.count('<div style="overflow-x:auto"><table')
+
+
 def test_short_values_tables_and_what_lists_hold():
     curve = SmoothECECurve(np.array([0.5]), (), [0.25, None], (), 0.1, (0.2,))
     assert repr(curve) == (
@@ -75,10 +98,18 @@ SENTENCES = [
     (Interval(0.25, 0.25, 0.25), "0.25 (0.25 to 0.25)"),
     (Interval(1.5, 0.1234, np.inf), "1.5 (0.123 to inf)"),
     (Interval(np.inf, np.inf, np.inf), "inf (inf to inf)"),
-    (TestResult(3.14159, 0.0421, 0.1), "p = 0.042: the statistic is 3.14."),
+    (
+        TestResult(3.14159, 0.0421, 0.1),
+        "Statistic 3.14: more than calibrated predictions show by chance (p = 0.042).",
+    ),
+    (
+        TestResult(-1.2, 0.23, 0.1, name="z", hypothesis="unchanged rates"),
+        "z -1.2: no more extreme than unchanged rates show by chance (p = 0.23).",
+    ),
     (
         TestResult(0.1154, 1e-5, 0.1, worst_group="south", null_mean=0.02134),
-        "p < 0.001: the statistic is 0.115, where chance gives 0.0213; the worst group is 'south'.",
+        "Statistic 0.115: more than calibrated predictions show by chance, 0.0213 on average "
+        "(p < 0.001); the worst group is 'south'.",
     ),
     (
         # Each p-value stands beside what it is one of: of both, of the intercept, of the slope.
@@ -186,7 +217,8 @@ def test_notebooks_show_tables():
 def test_notebooks_show_sentences(record, sentence):
     html = record._repr_html_()
     assert html.startswith(f"<p>{escape(sentence)}</p>")
-    scalars = [name for name, value in record._asdict().items() if isinstance(value, Real | str)]
+    told = [name for name in record._fields if f"{name}=" in repr(record)]  # but defaults
+    scalars = [name for name in told if isinstance(getattr(record, name), Real | str)]
     assert set(read_cells(html)) >= set(scalars)
 
 

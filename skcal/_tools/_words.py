@@ -6,6 +6,9 @@ import numpy as np
 
 from skcal._tools._least_pvalue import LeastPValue
 
+# A p-value up to this one is called more than chance.
+SIGNIFICANT = 0.05
+_STATISTICS = {"smooth_ece": "SmoothECE", "omnibus": "Omnibus statistic"}
 _LONGEST_LABEL = 24
 # Distances from 0 or 1 below this are shown as powers of ten.
 _TINY = 1e-4
@@ -60,6 +63,26 @@ def show_pvalue(pvalue):
         sign, unit = "<=", 10.0 ** min(np.floor(np.log10(pvalue)) - 1, -2)
         pvalue = np.ceil(pvalue / unit - 1e-6) * unit
     return f"p {sign} {pvalue:.2f}" if pvalue >= 0.1 else f"p {sign} {pvalue:.2g}"
+
+
+def name_statistic(statistic):
+    """The name of a measure, or of a function, in words."""
+    name = statistic if isinstance(statistic, str) else getattr(statistic, "__name__", "<unknown>")
+    if name.startswith("<"):  # such as that of a lambda
+        return "Statistic"
+    words = name.replace("_", " ").strip()
+    return _STATISTICS.get(name, words[:1].upper() + words[1:])
+
+
+def show_test(name, statistic, pvalue, hypothesis, null_mean=None):
+    """What a test finds at 5 %, by the name of its statistic and what chance gives if it holds."""
+    kind = "more" if pvalue <= SIGNIFICANT else "no more"
+    extreme = " extreme" if statistic < 0 else ""
+    chance = "" if null_mean is None else f", {null_mean:.3g} on average"
+    return (
+        f"{name} {statistic:.3g}: {kind}{extreme} than {hypothesis} show by chance{chance} "
+        f"({show_pvalue(pvalue)})"
+    )
 
 
 def show_interval(estimate, low, high):

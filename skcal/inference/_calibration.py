@@ -20,6 +20,7 @@ from skcal._sources._draws import Draws
 from skcal._sources._row_source import RowSource, check_groups
 from skcal._tools._least_pvalue import carry_least
 from skcal._tools._typing import ArrayLike, ClassReduction, RandomState
+from skcal._tools._words import name_statistic
 from skcal.inference._summaries import check_summary
 from skcal.inference._test_result import TestResult
 
@@ -239,6 +240,7 @@ def calibration_test(
     """
     check_option("reduction", reduction, REDUCTIONS)
     refuse_censoring_weights(sample_weight)
+    name = name_statistic(statistic)
     is_omnibus, statistic, options = find_measure(statistic, options, calibration_test)
     statistic = bind_for_rows(
         "statistic", statistic, options, reduction, sample_weight, calibration_test, (OMNIBUS,)
@@ -258,9 +260,13 @@ def calibration_test(
         )
     names, parts = split_groups(rows, groups)
     if clusters is not None:
-        return _test_clusters(statistic, rows, is_binary, clusters, parts, draws, names, is_omnibus)
+        found = _test_clusters(
+            statistic, rows, is_binary, clusters, parts, draws, names, is_omnibus
+        )
+        return found._replace(name=name)
     sources = [RowSource(statistic, rows.take(part), is_binary) for part in parts]
-    return compare_with_draws(sources, draws, names, is_omnibus=is_omnibus)
+    found = compare_with_draws(sources, draws, names, is_omnibus=is_omnibus)
+    return found._replace(name=name)
 
 
 def calibration_test_from_summary(
@@ -358,13 +364,14 @@ def calibration_test_from_summary(
     >>> calibration_test_from_summary(off, n_resamples=99, random_state=0).pvalue
     0.01
     """
+    name = name_statistic(statistic)
     is_omnibus, statistic, options = find_measure(statistic, options, calibration_test_from_summary)
     statistic = bind_for_cells(
         "statistic", statistic, options, calibration_test_from_summary, (OMNIBUS,)
     )
     draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     source = CellSource(statistic, check_summary("summary", summary))
-    return compare_with_draws([source], draws, is_omnibus=is_omnibus)
+    return compare_with_draws([source], draws, is_omnibus=is_omnibus)._replace(name=name)
 
 
 def find_measure(statistic, options, caller):

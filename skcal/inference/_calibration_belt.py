@@ -180,7 +180,7 @@ def calibration_belt_test(
         y_true, y_proba, sample_weight, pos_label, labels, reduction, clusters
     )
     statistic, pvalue, gain = measure_deviance(sample, data, member)
-    return TestResult(statistic, clip_pvalue(pvalue), gain)
+    return TestResult(statistic, clip_pvalue(pvalue), gain, name="Calibration belt")
 
 
 def calibration_belt(

@@ -161,5 +161,10 @@ def compare_summaries(
         for sums in (observed, drawn.mean())
     )
     return TestResult(
-        value, find_pvalue(observed, drawn), observed / outcomes.overlap, null_mean=chance
+        value,
+        find_pvalue(observed, drawn),
+        observed / outcomes.overlap,
+        null_mean=chance,
+        name="Largest sum of differences",
+        hypothesis="equal outcomes of equal predictions",
     )

@@ -16,7 +16,7 @@ from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_pvalue
 from skcal.inference._interval_result import Interval
-from skcal.inference._test_result import TestResult
+from skcal.inference._test_result import RECALIBRATION_HYPOTHESES, TestResult
 
 
 @as_record
@@ -211,13 +211,17 @@ def cox_recalibration(
         Interval(*likelihood.bound_slope(fit, confidence_level)),
         Interval(*likelihood.bound_level(confidence_level)),
         *(
-            _test_gain(gain, own, degrees)
-            for gain, own, degrees in zip(gains, telling, (2, 1, 1), strict=True)
+            _test_gain(gain, own, degrees, hypothesis)
+            for gain, own, degrees, hypothesis in zip(
+                gains, telling, (2, 1, 1), RECALIBRATION_HYPOTHESES, strict=True
+            )
         ),
     )
 
 
-def _test_gain(gain, telling, degrees):
+def _test_gain(gain, telling, degrees, hypothesis):
     """Likelihood-ratio test of what a recalibration takes off the mean log loss."""
     statistic = float(2 * telling.n_rows * gain)
-    return TestResult(statistic, chi_squared_pvalue(statistic, degrees, telling.degrees), gain)
+    pvalue = chi_squared_pvalue(statistic, degrees, telling.degrees)
+    name = "Likelihood ratio"
+    return TestResult(statistic, pvalue, gain, name=name, hypothesis=hypothesis)

@@ -134,4 +134,5 @@ def cumulative_calibration_test(
     estimate = measure(sample.sorted.residual)
     error = cumulative_error(sample.predictions, list_weights(sample))
     value = float(divide_by_error(estimate, error))
-    return TestResult(value, find_tail(value), estimate)
+    name = {"range": "Kuiper", "max": "Kolmogorov-Smirnov"}[deviation]
+    return TestResult(value, find_tail(value), estimate, name=name)

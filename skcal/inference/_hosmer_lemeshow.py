@@ -197,7 +197,8 @@ def hosmer_lemeshow_test(
     shares, means, outcomes, counts = _describe_groups(sample, index, groups is not None)
     statistic, pvalue, n_groups = _compare(counts, means, outcomes, alternative, data)
     estimate = gap_norm(shares, shares * (outcomes - means), 1)
-    return TestResult(statistic, pvalue, estimate, n_groups=n_groups)
+    name = "Hosmer-Lemeshow chi-squared"
+    return TestResult(statistic, pvalue, estimate, n_groups=n_groups, name=name)
 
 
 def _cut_groups(sample, n_bins, strategy):

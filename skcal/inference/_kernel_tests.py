@@ -37,6 +37,7 @@ from skcal.inference._test_result import TestResult
 
 # Estimates of blocks that differ by this share are equal up to rounding.
 _ROUNDING = 1e-12
+_NAME = "Squared kernel calibration error"
 
 
 def squared_kernel_calibration_test(
@@ -233,7 +234,8 @@ def _test_by_bound(vectors, kernel, unbiased, kernel_bound, n_jobs, show):
     )
     bound = largest * kernel.largest_step(vectors.proba.shape[1])
     find_bound = bound_unbiased if unbiased else bound_biased
-    return TestResult(float(estimate), find_bound(estimate, n_rows, bound), float(estimate))
+    pvalue = find_bound(estimate, n_rows, bound)
+    return TestResult(float(estimate), pvalue, float(estimate), name=_NAME)
 
 
 def _test_by_blocks(vectors, kernel, block_size, n_jobs, show):
@@ -251,7 +253,9 @@ def _test_by_blocks(vectors, kernel, block_size, n_jobs, show):
             'method="block" needs blocks with different estimates; '
             f"all {len(values)} are {values[0]:.6g}."
         )
-    return TestResult(*standardize_mean(values), float(values.mean()))
+    return TestResult(
+        *standardize_mean(values), float(values.mean()), name=f"{_NAME} over its error"
+    )
 
 
 def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs, show):
@@ -277,7 +281,8 @@ def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs, show):
     )
     resampled = widen(resampled, null_mean, np.sqrt(2 * variance) / n_rows**2)
     pvalue = count_exceedances(statistic, resampled)
-    return TestResult(float(statistic), pvalue, float(estimate), null_mean=float(null_mean))
+    chance = float(null_mean)
+    return TestResult(float(statistic), pvalue, float(estimate), null_mean=chance, name=_NAME)
 
 
 def _sum_counts(counts, values):
@@ -431,4 +436,5 @@ def kernel_mean_embedding_test(
             f"The differences at the {n_points} test points must be linearly independent; their "
             f"rank is {rank}. Take fewer test_proba, or other ones."
         )
-    return TestResult(statistic, pvalue, float(np.mean(features.mean(axis=0) ** 2)))
+    estimate = float(np.mean(features.mean(axis=0) ** 2))
+    return TestResult(statistic, pvalue, estimate, name="Chi-squared at test points")

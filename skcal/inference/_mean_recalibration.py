@@ -19,7 +19,7 @@ from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
 from skcal._tools._words import show_pvalue
 from skcal.inference._interval_result import Interval
-from skcal.inference._test_result import TestResult
+from skcal.inference._test_result import RECALIBRATION_HYPOTHESES, TestResult
 
 # Fewer targets that are not 0, among more that are, tell too little of how amounts vary.
 _FEWEST_AMOUNTS = 10
@@ -222,8 +222,10 @@ def mean_recalibration(
         Interval(*both.bound(1, 1.0, confidence_level)),
         Interval(*level.bound(0, 0.0, confidence_level)),
         *(
-            TestResult(statistic, pvalue, max(float(gain), 0.0))
-            for (statistic, pvalue), gain in tests
+            TestResult(statistic, pvalue, max(float(gain), 0.0), name="Wald", hypothesis=hypothesis)
+            for ((statistic, pvalue), gain), hypothesis in zip(
+                tests, RECALIBRATION_HYPOTHESES, strict=True
+            )
         ),
     )
 

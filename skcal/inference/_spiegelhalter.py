@@ -16,6 +16,8 @@ from skcal._numerics.inference._classical_tests import (
 from skcal._tools._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
+_NAME = "Spiegelhalter's z"
+
 
 def spiegelhalter_test(
     y_true: ArrayLike,
@@ -131,7 +133,7 @@ def spiegelhalter_test(
     rows = sample.predictions, sample.outcomes, list_weights(sample)
     estimate, statistic = compare_brier(*rows)
     if member is None or not np.isfinite(statistic):
-        return TestResult(statistic, normal_pvalue(statistic), estimate)
+        return TestResult(statistic, normal_pvalue(statistic), estimate, name=_NAME)
     effect, degrees = compare_clusters(*rows, member)
     statistic /= np.sqrt(effect)
-    return TestResult(statistic, normal_pvalue(statistic, degrees), estimate)
+    return TestResult(statistic, normal_pvalue(statistic, degrees), estimate, name=_NAME)

@@ -153,4 +153,5 @@ def t_cal_test(
         smallest[0] = pvalue = LeastPValue(1 / (n_resamples + 1))
     statistic = np.log10(1 / smallest)
     chance = float(statistic[1:].mean())
-    return TestResult(float(statistic[0]), pvalue, float(observed[0, scale]), null_mean=chance)
+    estimate = float(observed[0, scale])
+    return TestResult(float(statistic[0]), pvalue, estimate, null_mean=chance, name="T-Cal")

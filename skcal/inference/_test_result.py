@@ -3,14 +3,18 @@
 from typing import NamedTuple
 
 from skcal._tools._show_record import as_record
-from skcal._tools._words import show_label, show_pvalue
+from skcal._tools._words import show_label, show_test
+
+CALIBRATED = "calibrated predictions"
+# Of the joint test of an intercept and a slope, and of the tests of each.
+RECALIBRATION_HYPOTHESES = (CALIBRATED, "predictions right as a whole", "predictions with slope 1")
 
 
 @as_record
 class TestResult(NamedTuple):
     """Result of a test that a model is calibrated, or that two are equally calibrated.
 
-    ``print`` shows it as a sentence.
+    ``print`` shows it as a sentence, which calls a p-value of 0.05 or less more than chance.
 
     Attributes
     ----------
@@ -30,6 +34,10 @@ class TestResult(NamedTuple):
     n_groups : int or None
         Number of groups whose outcomes are compared with predictions, of a test that makes such
         groups; None for all others.
+    name : str
+        Name of the statistic.
+    hypothesis : str
+        What is as the hypothesis says, such as "calibrated predictions".
     """
 
     statistic: float
@@ -38,10 +46,11 @@ class TestResult(NamedTuple):
     worst_group: object = None
     null_mean: float | None = None
     n_groups: int | None = None
+    name: str = "Statistic"
+    hypothesis: str = CALIBRATED
 
     def __str__(self) -> str:
-        chance = "" if self.null_mean is None else f", where chance gives {self.null_mean:.3g}"
-        text = f"{show_pvalue(self.pvalue)}: the statistic is {self.statistic:.3g}{chance}"
+        text = show_test(self.name, self.statistic, self.pvalue, self.hypothesis, self.null_mean)
         if self.worst_group is not None:
             text += f"; the worst group is {show_label(self.worst_group)}"
         return f"{text}."

@@ -14,6 +14,7 @@ from skcal._numerics.distributions._regression import measure_uniformity
 from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._sources._draws import Draws
 from skcal._tools._typing import ArrayLike, RandomState
+from skcal._tools._words import name_statistic
 from skcal.inference import TestResult
 
 
@@ -143,7 +144,12 @@ def distribution_calibration_test(
 
     (drawn,) = draws.run(draw)
     return TestResult(
-        observed, find_pvalue(observed, drawn), observed, null_mean=float(drawn.mean())
+        observed,
+        find_pvalue(observed, drawn),
+        observed,
+        null_mean=float(drawn.mean()),
+        name=name_statistic(statistic),
+        hypothesis="calibrated distributions",
     )
 
 

@@ -22,6 +22,7 @@ from skcal.metrics import smooth_ece
 from skcal.report._chance import compare_with_chance
 
 SMOOTH = "smooth ECE"
+_CELLS = "Mean square of cells"
 # Scales share the level alike: lines, bins and sums, which one test reads, cells and small cells.
 _N_SCALES = 5
 # Twice what SmoothECE may err by, and a bandwidth that it may have on any scale.
@@ -106,7 +107,7 @@ def run_tests(problem, confidence_level, **options):
     tests = compare_rows(problem, **options)
     for name, found in (("cell_test", cells.coarse), ("fine_test", cells.fine)):
         tests[name] = TestResult(
-            found.statistic, found.pvalue, found.size, null_mean=found.null_mean
+            found.statistic, found.pvalue, found.size, null_mean=found.null_mean, name=_CELLS
         )
     adjusted = {
         name: adjust_pvalue(name, test.pvalue, problem.has_other_classes)

@@ -34,6 +34,8 @@ _N_FOLDS = 5
 _N_STEPS = 2
 # The means of the classes differ by less than this share in their least different direction.
 _SMALLEST_DIFFERENCE = 1e-10
+# What the rows are like if the hypotheses hold.
+_UNCHANGED, _SHIFTED = "unchanged rates", "rows of which only the rates changed"
 
 
 @as_record
@@ -228,7 +230,9 @@ def estimate_prior(
         estimate,
         low,
         high,
-        _make_result(compare_means(find_moments(functions[0], weights), of_new), change),
+        _make_result(
+            compare_means(find_moments(functions[0], weights), of_new), change, _UNCHANGED
+        ),
         test_label_shift(rates, (old, codes, weights), (new, new_weights)),
     )
 
@@ -295,7 +299,7 @@ def test_label_shift(rates, old_rows, new_rows):
     ranked = describe_scores(old, new, count_rows(rates, *find(*shifted)))
     functions = [np.hstack(both) for both in zip(shifted, ranked, strict=True)]
     gap = find_largest_gap(rates, old, codes, weights, new, new_weights)
-    return _make_result(fit_means(rates, *find(*functions)), gap)
+    return _make_result(fit_means(rates, *find(*functions)), gap, _SHIFTED)
 
 
 def _find_floor(new):
@@ -303,5 +307,6 @@ def _find_floor(new):
     return 1 / np.sum(new.shape)
 
 
-def _make_result(test, estimate):
-    return TestResult(test.statistic, test.find_pvalue(), float(estimate))
+def _make_result(test, estimate, hypothesis):
+    pvalue, name = test.find_pvalue(), "Distance of mean scores"
+    return TestResult(test.statistic, pvalue, float(estimate), name=name, hypothesis=hypothesis)
