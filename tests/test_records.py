@@ -11,20 +11,31 @@ import pytest
 
 from skcal.inference import (
     CalibrationComparison,
+    ConsistencyBand,
     CoxRecalibration,
     Interval,
+    IsotonicBand,
     MeanRecalibration,
     NetBenefitDifference,
+    PooledEstimate,
     RequiredSamples,
     TestResult,
     audit_groups,
 )
-from skcal.metrics import Bounds, SmoothECECurve
-from skcal.model_selection import PooledScore
+from skcal.metrics import (
+    Bounds,
+    CORPDecomposition,
+    DecisionCalibrationWitness,
+    Decomposition,
+    SmoothECECurve,
+)
+from skcal.model_selection import PooledScore, StagedRefinement
+from skcal.monitoring import CalibrationMonitor, GroupedMonitor
 from skcal.recalibration._fitted import FITTED
 from skcal.refinement import RecalibrationGain
 from skcal.regression import Mixture, MultivariateNormal
-from skcal.shift import PerformanceEstimate
+from skcal.shift import PerformanceEstimate, PriorEstimate
+from skcal.survival import ACalibration, AJCalibration, DCalibration, MartingaleTest
 from tests.public_objects import is_record, list_functions_and_classes
 
 RECORDS = {path: obj for path, obj in list_functions_and_classes().items() if is_record(obj)}
@@ -87,7 +98,7 @@ def test_short_values_tables_and_what_lists_hold():
 
 
 INTERVAL = Interval(0.05862, 0.01854, 0.09783)
-THREE = np.array([0.1, -0.2, 0.3])
+THREE, PLACES = np.array([0.1, -0.2, 0.3]), np.array([0.1, 0.2, 0.5])
 TESTS = [TestResult(9, pvalue, 1) for pvalue in (0.0002, 0.07, 0.03)]
 SENTENCES = [
     (INTERVAL, "0.059 (0.019 to 0.098)"),
@@ -146,6 +157,78 @@ SENTENCES = [
         ),
         "The smooth_ece of 'a' minus that of 'c' is -0.20 (-0.33 to -0.08), p = 0.03 (adjusted), "
         "the least of 3 pairs.",
+    ),
+    # All survival tests and those of other hypotheses say what the statistic is compared with.
+    (
+        DCalibration(471.2, 1e-9, THREE),
+        "D-calibration chi-squared 471: more than right survival curves show by chance "
+        "(p < 0.001).",
+    ),
+    (
+        ACalibration(3.14159, 0.53, THREE, 12.0, THREE),
+        "A-calibration chi-squared 3.14: no more than right survival curves show by chance "
+        "(p = 0.53).",
+    ),
+    (
+        AJCalibration(0.0123, THREE, THREE, THREE, 0.02),
+        "AJ-calibration error 0.0123: more than right mean risks show by chance (p = 0.02).",
+    ),
+    (
+        MartingaleTest(-2.51, 0.012, 150, 184.23),
+        "150 events where 184.2 were expected; z -2.51: more extreme than right hazards show by "
+        "chance (p = 0.012).",
+    ),
+    (
+        Decomposition(0.21, 0.0131, 0.1969),
+        "Of the mean loss of 0.21, 0.013 is calibration error; recalibration would leave 0.197.",
+    ),
+    (
+        CORPDecomposition(0.18, 0.0131, 0.0831, 0.25),
+        "Score 0.18: 0.013 of miscalibration, less 0.0831 of discrimination, plus 0.25 of "
+        "uncertainty.",
+    ),
+    (
+        DecisionCalibrationWitness(0.3, ">=", 0.0123),
+        "Who acts at predictions >= 0.3 loses most by miscalibration: 0.0123.",
+    ),
+    (
+        StagedRefinement(1, np.array([0.5, 0.3, 0.4]), THREE),
+        "Stage 1 of 3 has the smallest refinement, 0.3 (the last stage 0.4).",
+    ),
+    (
+        PriorEstimate([0.75, 0.25], [0.71, 0.21], [0.79, 0.29], TESTS[0], TESTS[1]),
+        "Rate of the positive class 0.250 (0.210 to 0.290): a change (p < 0.001); new rates "
+        "explain the new scores (p = 0.07).",
+    ),
+    (
+        PriorEstimate(np.ones(9) / 9, np.zeros(9), np.ones(9), TESTS[1], TESTS[2]),
+        "Rates of 9 classes, 0 apart at most: no change beyond chance (p = 0.07); but more than "
+        "rates has changed, so that the estimate means nothing (p = 0.03).",
+    ),
+    (
+        PerformanceEstimate(0.9, 0.85, 0.95, None, 0.0, 0.0, TESTS[1], None, None),
+        "Estimated as 0.90 (0.85 to 0.95); nothing speaks against it.",
+    ),
+    (
+        PerformanceEstimate(np.nan, np.nan, np.nan, "it is off", 0.3, 0.0, TESTS[1], None, None),
+        "No estimate: it is off.",
+    ),
+    (
+        PerformanceEstimate(np.eye(3) / 4, 0.0, 1.0, None, 0.0, 0.0, TESTS[1], None, None),
+        "Confusion of 3 classes, 0.75 of it on the diagonal.",
+    ),
+    (
+        IsotonicBand(PLACES, np.zeros(3), np.ones(3), 0.9),
+        "The band of 90 % at all points at once excludes a calibrated model nowhere.",
+    ),
+    (
+        ConsistencyBand(PLACES, np.ones(3), np.zeros(3), np.array([1, 0.9, 0.9]), 0.95),
+        "The band of 95 % at each point by itself excludes a calibrated model in 2 of 3, between "
+        "0.20 and 0.50.",
+    ),
+    (
+        PooledEstimate(0.9, 0.8, 1.0, 0.5, 1.3, 0.1),
+        "0.90 (0.80 to 1.00) on average, and 0.5 to 1.3 expected in another group",
     ),
     # Bounds are rounded away from each other.
     (Bounds(0.123456, 0.234561), "At least 0.12345 and at most 0.23457."),
@@ -220,6 +303,33 @@ def test_notebooks_show_sentences(record, sentence):
     told = [name for name in record._fields if f"{name}=" in repr(record)]  # but defaults
     scalars = [name for name in told if isinstance(getattr(record, name), Real | str)]
     assert set(read_cells(html)) >= set(scalars)
+
+
+def test_results_have_a_sentence():
+    """All but inputs, curves that are drawn, and what a report is made of."""
+    silent = [path for path in RECORDS if "__str__" not in vars(RECORDS[path])]
+    named = re.compile("Curve$|Problem$|^Groups|Witness$|Outcomes$|Predictions$|Report$|Value$")
+    rest = [name for path in silent if not named.search(name := path.split(".")[-1])]
+    assert sorted(rest) == ["Ensemble", "Measure", "Mixture", "MultivariateNormal", "Quantiles"]
+
+
+def test_monitors_show_sentences():
+    rng = np.random.default_rng(0)
+    monitor, groups = CalibrationMonitor(), GroupedMonitor()
+    for name, y in (("a", rng.random(400) < 0.5), ("b", np.ones(400, bool))):
+        groups.update(y, np.full(400, 0.5), by=[name] * 400)
+    monitor.update(np.ones(400, bool), np.full(400, 0.5))
+    assert str(monitor) == monitor.describe()
+    assert str(groups).startswith(
+        "Alarms in 1 of 2 groups, after 800 rows in all; most evidence in 'b': "
+    )
+    assert str(groups).endswith(groups["b"].describe())
+    for found in (monitor, groups):
+        html = found._repr_html_()
+        assert html.startswith(f"<p>{escape(str(found))}</p>")
+        assert html.count("<table") == 1
+    assert str(GroupedMonitor()) == "Alarms in 0 of 0 groups, after 0 rows in all."
+    assert "No rows yet." in CalibrationMonitor()._repr_html_()
 
 
 def test_notebooks_show_tables_of_groups():

@@ -35,14 +35,16 @@ def show_html(record):
     return write_html(sentence, frame, fields)
 
 
-def write_html(sentence, frame, fields):
+def write_html(sentence, frame, fields=None):
     """A sentence or None, a data frame or None, and values by name; wide tables scroll."""
     parts = [] if sentence is None else [f"<p>{escape(sentence)}</p>"]
     if frame is not None:
         table = frame.to_html(max_rows=_MOST_SHOWN, float_format="{:.4g}".format, border=0)
         parts.append(_SCROLLS.format(table))
-    rows = [_ROW.format(escape(name), escape(_show_cell(value))) for name, value in fields.items()]
-    return "".join([*parts, _SCROLLS.format(f"<table>{''.join(rows)}</table>")])
+    if fields:
+        rows = [_ROW.format(escape(key), escape(_show_cell(cell))) for key, cell in fields.items()]
+        parts.append(_SCROLLS.format(f"<table>{''.join(rows)}</table>"))
+    return "".join(parts)
 
 
 def _list_told(record):

@@ -124,6 +124,18 @@ def _show_place(value, decimals):
     return f"{value:.{decimals}f}"
 
 
+def show_band(predictions, is_inside, confidence_level, where="at all points at once"):
+    """Where a band has no room for a calibrated model, and how many of its points say so."""
+    level, outside = f"{100 * confidence_level:g} % {where}", predictions[~is_inside]
+    if not len(outside):
+        return f"The band of {level} excludes a calibrated model nowhere"
+    place = show_places(float(outside[0]), float(outside[-1]))
+    return (
+        f"The band of {level} excludes a calibrated model in {len(outside)} of {len(predictions)}, "
+        f"{place}"
+    )
+
+
 def show_threshold(threshold):
     """A probability in a few digits, more of them near 0 and 1."""
     distance = min(threshold, 1 - threshold)

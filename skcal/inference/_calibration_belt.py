@@ -12,12 +12,15 @@ from skcal._input._validation import check_confidence_level, check_option
 from skcal._numerics.inference._classical_tests import clip_pvalue
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_band
 from skcal.inference._test_result import TestResult
 
 
 @as_record
 class CalibrationBelt(NamedTuple):
     """Confidence band for a calibration curve that is a polynomial of the log odds.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -41,6 +44,10 @@ class CalibrationBelt(NamedTuple):
     high: np.ndarray
     degree: int
     confidence_level: float
+
+    def __str__(self) -> str:
+        is_inside = (self.low <= self.prob_pred) & (self.prob_pred <= self.high)
+        return f"{show_band(self.prob_pred, is_inside, self.confidence_level)}."
 
     def find_deviations(self) -> tuple[np.ndarray, np.ndarray]:
         """Predictions where the diagonal leaves the band, so that the model is miscalibrated.

@@ -15,11 +15,14 @@ from skcal._input._validation import (
 )
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_band
 
 
 @as_record
 class ConsistencyBand(NamedTuple):
     """Range of the mean outcome in each non-empty bin if the model is calibrated.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -40,6 +43,11 @@ class ConsistencyBand(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     confidence_level: float
+
+    def __str__(self) -> str:
+        is_inside = (self.low <= self.prob_true) & (self.prob_true <= self.high)
+        level, where = self.confidence_level, "at each point by itself"
+        return f"{show_band(self.prob_pred, is_inside, level, where)}."
 
 
 def consistency_band(

@@ -17,7 +17,7 @@ from skcal._numerics.inference._group_statistics import fit_to_tests
 from skcal._numerics.inference._monte_carlo import adjust_by_holm
 from skcal._tools._least_pvalue import mark_least
 from skcal._tools._show_record import as_record
-from skcal._tools._words import show_pvalue
+from skcal._tools._words import show_bound, show_label, show_percentages, show_pvalue
 
 _STATISTICS = ("mean", "slope", "kuiper")
 # Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
@@ -30,6 +30,8 @@ _LEAST_ONE_SIDED_LEVEL = 0.5
 @as_record
 class GroupAudit(NamedTuple):
     """Results of `audit_groups` or `audit_mean_groups` for each group, the most significant first.
+
+    ``print`` shows it as a sentence, :meth:`print` with a table.
 
     Attributes
     ----------
@@ -55,6 +57,8 @@ class GroupAudit(NamedTuple):
         How groups were tested.
     confidence_level : float
         Probability that all intervals hold at once.
+    is_of_means : bool
+        Whether means of targets are predicted, rather than probabilities.
     """
 
     pvalue: float
@@ -71,6 +75,31 @@ class GroupAudit(NamedTuple):
     adjust: str
     alternative: str
     confidence_level: float
+    is_of_means: bool = False
+
+    def __str__(self) -> str:
+        found, n_groups = self.find(1 - self.confidence_level), len(self.names)
+        chance = show_pvalue(self.pvalue)
+        if not found:
+            groups = "the group" if n_groups == 1 else f"{n_groups} groups"
+            reach = show_bound(np.maximum(-self.low, self.high).max())
+            return (
+                f"No error beyond chance in {groups} ({chance}); the mean prediction of "
+                f"{'it' if n_groups == 1 else 'one of them'} may be off by up to {reach}."
+            )
+        where = "the group" if n_groups == 1 else f"{len(found)} of {n_groups} groups"
+        story = f"Wrong in {where} ({chance}), most clearly in {_name(found[0])}: {self._compare()}"
+        if self.low[0] <= 0 <= self.high[0]:
+            story += "; the means may be equal, but single predictions are wrong"
+        return f"{story}."
+
+    def _compare(self):
+        """The means of the group that stands out most."""
+        given, seen = float(self.mean_prediction[0]), float(self.mean_outcome[0])
+        if self.is_of_means:
+            return f"{given:.3g} is predicted on average, where {seen:.3g} is observed"
+        given, seen = show_percentages(given, seen)
+        return f"{given} are predicted on average, where {seen} come true"
 
     def find(self, alpha: float = 0.05) -> list[Any]:
         """Groups in which the model is miscalibrated: adjusted p-value of at most `alpha`.
@@ -114,18 +143,15 @@ class GroupAudit(NamedTuple):
         )
 
     def print(self, n_groups: int = _N_SHOWN) -> None:
-        """Print the result and the most significant groups.
+        """Print the sentence and the most significant groups.
 
         Parameters
         ----------
         n_groups : int, default=10
             How many groups are shown at most.
         """
-        n_groups, found = check_integer("n_groups", n_groups, minimum=1), len(self.find())
-        print(
-            f"Test of calibration in {len(self.names)} groups: {show_pvalue(self.pvalue)}. "
-            f"Miscalibrated at 5 %: {found}."
-        )
+        n_groups = check_integer("n_groups", n_groups, minimum=1)
+        print(self)
         table = self.to_frame().head(n_groups)
         # The smallest knows whether the draws let it be smaller.
         shown = [show_pvalue(max(self.pvalue, pvalue)) for pvalue in table["adjusted_pvalue"]]
@@ -165,7 +191,14 @@ def check_draws(adjust, n_resamples, n_groups):
         )
 
 
-def make_audit(groups, found, of_mean, means, statistic, alternative, adjust, level):
+def _name(group):
+    """A group of a table as it is called, any other label as Python shows it."""
+    return group if isinstance(group, str) else show_label(group)
+
+
+def make_audit(
+    groups, found, of_mean, means, statistic, alternative, adjust, level, *, is_of_means=False
+):
     """What is found, from the comparison with the draws."""
     adjusted = found.adjusted if adjust == "min-p" else adjust_by_holm(found.pvalues)
     outcome, prediction, low, high = means
@@ -188,4 +221,5 @@ def make_audit(groups, found, of_mean, means, statistic, alternative, adjust, le
         adjust=adjust,
         alternative=alternative,
         confidence_level=level,
+        is_of_means=is_of_means,
     )

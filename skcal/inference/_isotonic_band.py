@@ -12,6 +12,7 @@ from skcal._input._validation import check_confidence_level, check_unit_range
 from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_band
 
 
 @as_record
@@ -21,6 +22,8 @@ class IsotonicBand(NamedTuple):
     It bounds the curve on all of [0, 1]: the lower end of the last knot at or before a prediction,
     0 before the first; and the upper end of the first knot at or after it, 1 after the last. See
     :meth:`evaluate`.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -39,6 +42,10 @@ class IsotonicBand(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     confidence_level: float
+
+    def __str__(self) -> str:
+        is_inside = (self.low <= self.prob_pred) & (self.prob_pred <= self.high)
+        return f"{show_band(self.prob_pred, is_inside, self.confidence_level)}."
 
     def evaluate(self, y_proba: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the band at any predictions.

@@ -229,4 +229,5 @@ def audit_mean_groups(
     means = parts.describe((1 - level) / len(groups.names), alternative)
     found = lower_pvalues(compare_groups(tested, draws), parts.find_pvalues(alternative))
     found = raise_pvalues(found, np.exp(tested.least))
-    return make_audit(groups, found, tested.of_mean, means, statistic, alternative, adjust, level)
+    data = groups, found, tested.of_mean, means
+    return make_audit(*data, statistic, alternative, adjust, level, is_of_means=True)

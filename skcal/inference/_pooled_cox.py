@@ -17,6 +17,7 @@ from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._numerics.inference._random_effects import pool_effects
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_interval
 
 # Options for tables of columns, which are refused: groups made of them overlap.
 _GROUP_OPTIONS = {"max_depth": 1, "min_samples": 1, "n_bins": 2, "max_groups": 1 << 20}
@@ -25,6 +26,8 @@ _GROUP_OPTIONS = {"max_depth": 1, "min_samples": 1, "n_bins": 2, "max_groups": 1
 @as_record
 class PooledEstimate(NamedTuple):
     """Pooled estimate of a coefficient that varies between groups.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -46,10 +49,18 @@ class PooledEstimate(NamedTuple):
     high_of_next: float
     heterogeneity: float
 
+    def __str__(self) -> str:
+        return (
+            f"{show_interval(self.estimate, self.low, self.high)} on average, and "
+            f"{self.low_of_next:.3g} to {self.high_of_next:.3g} expected in another group"
+        )
+
 
 @as_record
 class PooledCoxRecalibration(NamedTuple):
     """Logistic recalibration pooled over groups (random-effects meta-analysis).
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -67,6 +78,12 @@ class PooledCoxRecalibration(NamedTuple):
     calibration_in_the_large: PooledEstimate
     slope: PooledEstimate
     table: pd.DataFrame
+
+    def __str__(self) -> str:
+        return (
+            f"The slope of the log odds is {self.slope} (1 if calibrated); calibration in the "
+            f"large is {self.calibration_in_the_large} (0 if calibrated)."
+        )
 
 
 def pooled_cox_recalibration(

@@ -32,6 +32,8 @@ _PART_OF_SQUARE = 2 / 3
 class DecisionCalibrationWitness(NamedTuple):
     """The decision maker who loses most from miscalibration.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     threshold : float
@@ -45,6 +47,12 @@ class DecisionCalibrationWitness(NamedTuple):
     threshold: float
     act: str
     error: float
+
+    def __str__(self) -> str:
+        return (
+            f"Who acts at predictions {self.act} {self.threshold:.3g} loses most by "
+            f"miscalibration: {self.error:.3g}."
+        )
 
 
 @as_record

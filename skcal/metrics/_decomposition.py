@@ -51,6 +51,8 @@ _LARGEST_ERROR = 2e-5
 class Decomposition(NamedTuple):
     """Mean loss, split into calibration error and sharpness gap.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     total : float
@@ -65,10 +67,18 @@ class Decomposition(NamedTuple):
     calibration: float
     sharpness_gap: float
 
+    def __str__(self) -> str:
+        return (
+            f"Of the mean loss of {self.total:.3g}, {self.calibration:.2g} is calibration error; "
+            f"recalibration would leave {self.sharpness_gap:.3g}."
+        )
+
 
 @as_record
 class CORPDecomposition(NamedTuple):
     """Mean score, split into miscalibration - discrimination + uncertainty.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -86,6 +96,13 @@ class CORPDecomposition(NamedTuple):
     miscalibration: float
     discrimination: float
     uncertainty: float
+
+    def __str__(self) -> str:
+        return (
+            f"Score {self.score:.3g}: {self.miscalibration:.2g} of miscalibration, less "
+            f"{self.discrimination:.3g} of discrimination, plus {self.uncertainty:.3g} of "
+            "uncertainty."
+        )
 
 
 def calibration_decomposition(

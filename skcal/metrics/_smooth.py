@@ -29,6 +29,8 @@ from skcal.metrics._measure import Measure
 class SmoothECECurve(NamedTuple):
     """Smoothed reliability curve with its density and SmoothECE.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     grid : ndarray of shape (n_points,)
@@ -51,6 +53,9 @@ class SmoothECECurve(NamedTuple):
     density: np.ndarray
     bandwidth: float
     value: float
+
+    def __str__(self) -> str:
+        return f"SmoothECE {self.value:.3g}, smoothed with the bandwidth {self.bandwidth:.3g}."
 
 
 def smooth_ece(

@@ -29,6 +29,8 @@ LIBRARIES = ("lightgbm", "xgboost")
 class StagedRefinement(NamedTuple):
     """Losses at each stage of training, before and after recalibration.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     best_stage : int
@@ -42,6 +44,13 @@ class StagedRefinement(NamedTuple):
     best_stage: int
     refinements: np.ndarray
     losses: np.ndarray
+
+    def __str__(self) -> str:
+        least, last = self.refinements[self.best_stage], self.refinements[-1]
+        return (
+            f"Stage {self.best_stage} of {len(self.refinements)} has the smallest refinement, "
+            f"{least:.3g} (the last stage {last:.3g})."
+        )
 
 
 def stop_by_refinement(

@@ -14,7 +14,9 @@ from skcal._input._batches._keys import list_groups, make_index
 from skcal._input._validation import check_flag, check_inside, check_integer
 from skcal._numerics.monitoring._betting_evidence import reject_by_evidence
 from skcal._tools._arrays import list_column_names
+from skcal._tools._show_record import write_html
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_label
 from skcal.monitoring._arguments import check_given, refuse_options
 from skcal.monitoring._monitor import CalibrationMonitor
 from skcal.monitoring._times import read_time_values
@@ -256,3 +258,15 @@ class GroupedMonitor(Grouped[CalibrationMonitor]):
         kinds = {"n_samples": int, "log_e_value": float, "pvalue": float, "alarm": float}
         table = pd.DataFrame(values, make_index(self), list(kinds), dtype=object)
         return table.astype(kinds)
+
+    def __str__(self):
+        alarms = [key for key, monitor in self.items() if monitor.alarm_ is not None]
+        rows = sum(monitor.n_samples_ for monitor in self.values())
+        start = f"Alarms in {len(alarms)} of {len(self)} groups, after {rows} rows in all"
+        if not alarms:
+            return f"{start}."
+        first = max(alarms, key=lambda key: self[key].log_e_value_)
+        return f"{start}; most evidence in {show_label(first)}: {self[first].describe()}"
+
+    def _repr_html_(self):
+        return write_html(str(self), self.to_frame())

@@ -25,6 +25,7 @@ from skcal._input._validation import (
 )
 from skcal._numerics.monitoring._betting_evidence import log_mean_exp
 from skcal._tools._arrays import list_column_names
+from skcal._tools._show_record import write_html
 from skcal._tools._typing import ArrayLike
 from skcal.monitoring._arguments import (
     check_given,
@@ -621,6 +622,12 @@ class CalibrationMonitor:
         # Rows that wait are looked at: which do depends on the parts in which they came.
         one, two = (pack_monitor(m._settings, start_stream(m._state)) for m in (self, other))
         return are_alike(one, two)
+
+    def __str__(self):
+        return self.describe()
+
+    def _repr_html_(self):
+        return write_html(str(self), self.to_frame())
 
     def __repr__(self):
         shown = {

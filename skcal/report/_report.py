@@ -32,7 +32,7 @@ from skcal.report._models import predict_models
 from skcal.report._quantities import describe_measures, describe_sample, describe_scores
 from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport
-from skcal.report._sentence import write_groups, write_sentence
+from skcal.report._sentence import write_sentence
 from skcal.report._text import write_report
 
 if TYPE_CHECKING:
@@ -594,7 +594,7 @@ def calibration_report(
 
 
 def _add_audit(model, audit):
-    return model._replace(sentence=f"{model.sentence} {write_groups(audit)}", groups=audit)
+    return model._replace(sentence=f"{model.sentence} {audit}", groups=audit)
 
 
 def _check_clinical(problems):

@@ -297,22 +297,6 @@ def _tell_largest_region(facts):
     return f"{where}: {show_region(largest, facts['summary'].pos_label is None)}"
 
 
-def write_groups(audit):
-    """Whether somebody is treated wrongly, who, and by how much."""
-    found, n_groups = audit.find(1 - audit.confidence_level), len(audit.names)
-    groups = "one group" if n_groups == 1 else f"{n_groups} groups"
-    if not found:
-        reach = np.maximum(-audit.low, audit.high)
-        return (
-            f"For {groups} no error beyond chance is found ({show_pvalue(audit.pvalue)}); the mean "
-            f"prediction of one of them may be off by up to {show_bound(reach.max())}."
-        )
-    return (
-        f"Of {groups} it is wrong for {len(found)} ({show_pvalue(audit.pvalue)}), most clearly for "
-        f"{found[0]}: {_tell_difference(audit)}."
-    )
-
-
 def write_comparison(comparison):
     """Which models are better calibrated than others, and by how much."""
     order = np.argsort(comparison.adjusted_pvalues, kind="stable")
@@ -339,15 +323,6 @@ def _tell_pair(comparison, k):
         f"({show_pvalue(comparison.adjusted_pvalues[k])}): its error, {SMOOTH} without chance, is "
         f"lower by {show_error(gap)} ({low} to {high})."
     )
-
-
-def _tell_difference(audit):
-    """What is wrong in the group that stands out most."""
-    given, seen = show_percentages(audit.mean_prediction[0], audit.mean_outcome[0])
-    story = f"{given} are predicted on average, where {seen} come true"
-    if audit.low[0] <= 0 <= audit.high[0]:
-        return f"{story}; the means may be equal, but single predictions are wrong"
-    return story
 
 
 def show_region(region, reads_confidence):

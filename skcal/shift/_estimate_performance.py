@@ -31,7 +31,7 @@ from skcal._refinement import cross_fit, list_vectors, read_recalibrator
 from skcal._tools._progress import read_progress
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
-from skcal._tools._words import show_pvalue
+from skcal._tools._words import show_interval, show_pvalue
 from skcal.inference import GroupAudit, TestResult, calibration_test
 from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import SplineRecalibration, TemperatureScaling
@@ -62,6 +62,8 @@ _MOST_OUTSIDE, _MOST_ROWS_OUTSIDE = 0.01, 5
 @as_record
 class PerformanceEstimate(NamedTuple):
     """Estimated metric on unlabelled rows, or the reason not to trust it.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -97,6 +99,15 @@ class PerformanceEstimate(NamedTuple):
     fit_test: TestResult
     check_test: TestResult | None
     shift_test: TestResult | None
+
+    def __str__(self) -> str:
+        if self.reason is not None:
+            return f"No estimate: {self.reason}."
+        if np.ndim(self.estimate):
+            right = float(np.trace(self.estimate))
+            return f"Confusion of {len(self.estimate)} classes, {right:.3g} of it on the diagonal."
+        shown = show_interval(self.estimate, self.low, self.high)
+        return f"Estimated as {shown}; nothing speaks against it."
 
 
 def estimate_performance(

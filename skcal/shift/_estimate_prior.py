@@ -25,6 +25,7 @@ from skcal._numerics.shift._prior_shift import fit_prior, shift_probabilities
 from skcal._refinement import list_vectors, read_recalibrator
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import SIGNIFICANT, show_interval, show_pvalue
 from skcal.inference import TestResult
 from skcal.shift._new_rows import check_counts, read_new
 
@@ -34,6 +35,8 @@ _N_FOLDS = 5
 _N_STEPS = 2
 # The means of the classes differ by less than this share in their least different direction.
 _SMALLEST_DIFFERENCE = 1e-10
+# Beyond this many classes a sentence does not list rates.
+_MOST_SHOWN = 5
 # What the rows are like if the hypotheses hold.
 _UNCHANGED, _SHIFTED = "unchanged rates", "rows of which only the rates changed"
 
@@ -41,6 +44,8 @@ _UNCHANGED, _SHIFTED = "unchanged rates", "rows of which only the rates changed"
 @as_record
 class PriorEstimate(NamedTuple):
     """Estimated base rates of unlabelled rows.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -65,6 +70,21 @@ class PriorEstimate(NamedTuple):
     high: np.ndarray
     change_test: TestResult
     fit_test: TestResult
+
+    def __str__(self) -> str:
+        rates = zip(self.estimate, self.low, self.high, strict=True)
+        shown = [show_interval(*rate) for rate in rates]
+        what = f"Rates of the classes {', '.join(shown)}"
+        if len(shown) == 2:
+            what = f"Rate of the positive class {shown[1]}"
+        elif len(shown) > _MOST_SHOWN:
+            what = f"Rates of {len(shown)} classes, {np.ptp(self.estimate):.3g} apart at most"
+        change, fit = self.change_test.pvalue, self.fit_test.pvalue
+        changed = "a change" if change <= SIGNIFICANT else "no change beyond chance"
+        trust = "new rates explain the new scores"
+        if fit <= SIGNIFICANT:
+            trust = "but more than rates has changed, so that the estimate means nothing"
+        return f"{what}: {changed} ({show_pvalue(change)}); {trust} ({show_pvalue(fit)})."
 
 
 def estimate_prior(

@@ -12,12 +12,15 @@ from skcal._numerics.inference._classical_tests import chi_squared_pvalue, divid
 from skcal._numerics.survival._censoring import split_hazard
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
-from skcal.survival._d_calibration import read_survival
+from skcal._tools._words import show_test
+from skcal.survival._d_calibration import RIGHT_CURVES, read_survival
 
 
 @as_record
 class ACalibration(NamedTuple):
     """Result of `a_calibration`: observed and expected events by survival probability.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -39,6 +42,10 @@ class ACalibration(NamedTuple):
     observed: np.ndarray
     expected: float
     edges: np.ndarray
+
+    def __str__(self) -> str:
+        name = "A-calibration chi-squared"
+        return f"{show_test(name, self.statistic, self.pvalue, RIGHT_CURVES)}."
 
 
 def a_calibration(

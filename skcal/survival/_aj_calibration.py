@@ -21,6 +21,7 @@ from skcal._numerics.survival._horizon_risk import find_alike_pvalue
 from skcal._numerics.survival._mean_gap_test import draw_mean_gaps
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
+from skcal._tools._words import show_test
 
 # Outcomes that differ by less are alike.
 _ROUNDING = 1e-9
@@ -29,6 +30,8 @@ _ROUNDING = 1e-9
 @as_record
 class AJCalibration(NamedTuple):
     """Result of `aj_calibration`: mean predicted and estimated risks over time.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -50,6 +53,10 @@ class AJCalibration(NamedTuple):
     predicted: np.ndarray
     observed: np.ndarray
     pvalue: float
+
+    def __str__(self) -> str:
+        name = "AJ-calibration error"
+        return f"{show_test(name, self.value, self.pvalue, 'right mean risks')}."
 
 
 def aj_calibration(

@@ -15,16 +15,22 @@ from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._warnings import warn
+from skcal._tools._words import show_test
 
 _EXPLAIN_ENTRY = (
     " All are predicted from time 0 on: give S(t), not S(t) / S(entry), and S(entry), not the time "
     "of entry."
 )
 
+# What chance is that of.
+RIGHT_CURVES = "right survival curves"
+
 
 @as_record
 class DCalibration(NamedTuple):
     """Result of `d_calibration`: predicted survival probabilities at the event times.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -39,6 +45,10 @@ class DCalibration(NamedTuple):
     statistic: float
     pvalue: float
     shares: np.ndarray
+
+    def __str__(self) -> str:
+        name = "D-calibration chi-squared"
+        return f"{show_test(name, self.statistic, self.pvalue, RIGHT_CURVES)}."
 
 
 def d_calibration(

@@ -10,12 +10,15 @@ from skcal._numerics.inference._classical_tests import divide_by_error, normal_p
 from skcal._numerics.survival._censoring import expect_events
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_test
 from skcal.survival._d_calibration import read_survival
 
 
 @as_record
 class MartingaleTest(NamedTuple):
     """Result of `martingale_test`: observed and expected numbers of events.
+
+    ``print`` shows it as a sentence.
 
     Attributes
     ----------
@@ -34,6 +37,10 @@ class MartingaleTest(NamedTuple):
     pvalue: float
     observed: int
     expected: float
+
+    def __str__(self) -> str:
+        found = show_test("z", self.statistic, self.pvalue, "right hazards")
+        return f"{self.observed} events where {self.expected:.4g} were expected; {found}."
 
 
 def martingale_test(

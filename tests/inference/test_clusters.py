@@ -124,7 +124,8 @@ def list_numbers(found):
     """All numbers of an answer."""
     if isinstance(found, tuple):
         return np.concatenate([list_numbers(part) for part in found])
-    return np.atleast_1d(np.nan if found is None else found).astype(float)
+    is_number = not isinstance(found, str | None)
+    return np.atleast_1d(found if is_number else np.nan).astype(float)
 
 
 def draw(

@@ -537,7 +537,13 @@ def test_table_of_the_audit(rng, capsys):
     np.testing.assert_array_equal(table["difference"], gap)
     audit.print(n_groups=2)
     head, columns, *rows = capsys.readouterr().out.splitlines()
-    assert head == "Test of calibration in 3 groups: p <= 0.01. Miscalibrated at 5 %: 1."
+    assert head == str(audit)
+    given, seen = audit.mean_prediction[0], audit.mean_outcome[0]
+    assert head == (
+        "Wrong in 1 of 3 groups (p <= 0.01), most clearly in north: "
+        f"{100 * given:.1f} % are predicted on average, where {100 * seen:.1f} % come true; the "
+        "means may be equal, but single predictions are wrong."
+    )
     assert "adjusted_pvalue" in columns
     assert [row.split()[0] for row in rows] == audit.names[:2]
     assert rows[0].endswith("<= 0.01")

@@ -524,7 +524,12 @@ def test_table_and_display(rng, capsys):
     ratio = (frame["mean_outcome"] / frame["mean_prediction"])[0]
     assert ratio == pytest.approx(1.5, rel=0.1)
     audit.print(n_groups=1)
-    assert "Test of calibration in 7 groups: p <= 0.025." in capsys.readouterr().out
+    head = capsys.readouterr().out.splitlines()[0]
+    assert head.startswith(
+        f"Wrong in {len(audit.find())} of 7 groups (p <= 0.025), most clearly in "
+    )
+    given, seen = frame["mean_prediction"][0], frame["mean_outcome"][0]
+    assert f": {given:.3g} is predicted on average, where {seen:.3g} is observed" in head
     display = GroupAuditDisplay.from_audit(audit)
     assert display.ax_.get_xlabel().startswith("Observed minus predicted")
     assert display.points_[0].get_xdata()[0] == frame["difference"][0]

@@ -35,7 +35,7 @@ def test_groups_in_all_forms(rows, plain):
     assert report.verdict == plain.verdict  # which is of all rows
     assert sorted(model.groups.find()) == ["region = north", "region = south"]
     worst = model.groups.names[0]
-    sentence = f"Of 4 groups it is wrong for 2 (p <= 0.025), most clearly for {worst}: "
+    sentence = f"Wrong in 2 of 4 groups (p <= 0.025), most clearly in {worst}: "
     assert sentence in model.sentence
     given, seen = model.groups.mean_prediction[0], model.groups.mean_outcome[0]
     story = f"{100 * given:.1f} % are predicted on average, where {100 * seen:.1f} % come true."
@@ -69,11 +69,11 @@ def test_groups_that_are_all_right(rows):
     y, v, table = rows
     y = np.random.default_rng(1).random(1500) < v
     model = calibration_report(y, v, groups=table, **FEW).models[None]
-    assert "For 4 groups no error beyond chance is found (p = " in model.sentence
+    assert "No error beyond chance in 4 groups (p = " in model.sentence
     reach = np.maximum(-model.groups.low, model.groups.high).max()
     assert f"may be off by up to {show_bound(reach)}." in model.sentence
     one = calibration_report(y[:200], v[:200], groups=np.ones(200), **FEW).models[None]
-    assert "For one group no error" in one.sentence
+    assert "No error beyond chance in the group (p = " in one.sentence
 
 
 def test_errors_that_cancel_out():
@@ -81,9 +81,7 @@ def test_errors_that_cancel_out():
     v = rng.random(2000)
     y = rng.random(2000) < 0.5 + 0.3 * (v - 0.5)
     model = calibration_report(y, v, groups=np.ones(2000), **FEW).models[None]
-    assert "of one group it is wrong for 1 (p <= 0.025), most clearly for 1.0: " in (
-        model.sentence.replace("Of", "of")
-    )
+    assert "Wrong in the group (p <= 0.025), most clearly in 1.0: " in model.sentence
     assert model.sentence.endswith("the means may be equal, but single predictions are wrong.")
 
 
