@@ -124,6 +124,12 @@ def _show_place(value, decimals):
     return f"{value:.{decimals}f}"
 
 
+def round_up(number):
+    """A whole number of two digits and zeros, not below `number`."""
+    unit = 10 ** max(int(np.floor(np.log10(number))) - 1, 0)
+    return int(np.ceil(number / unit - 1e-9)) * unit
+
+
 def show_band(predictions, is_inside, confidence_level, where="at all points at once"):
     """Where a band has no room for a calibrated model, and how many of its points say so."""
     level, outside = f"{100 * confidence_level:g} % {where}", predictions[~is_inside]

@@ -1,8 +1,24 @@
-"""The numbers of a report as a data frame."""
+"""The numbers of a report as a data frame, and as one for a paper."""
 
 import numpy as np
 import pandas as pd
 
+from skcal._tools._words import show_interval, show_pvalue
+from skcal.report._sections import MEASURE_TITLES, SCORE_TITLES
+
+_PVALUE, _COUNTS = ", p-value", ("n_rows", "n_clusters")
+_CLINICAL = {
+    "observed_expected": "Observed over expected",
+    "clinical_calibration_in_the_large": "Calibration in the large",
+    "clinical_slope": "Calibration slope",
+    "clinical_intercept_test": f"Calibration in the large 0{_PVALUE}",
+    "clinical_slope_test": f"Calibration slope 1{_PVALUE}",
+    "clinical_test": f"Both{_PVALUE}",
+    "ici": "ICI",
+    "e50": "E50",
+    "e90": "E90",
+    "emax": "Emax",
+}
 COLUMNS = ("model", "quantity", "estimate", "low", "high", "null_mean")
 
 
@@ -16,6 +32,74 @@ def make_frame(models):
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame["model"] = frame["model"].astype(object).where(frame["model"].notna(), None)
     return frame.astype(dict.fromkeys(COLUMNS[2:], np.float64))
+
+
+def make_paper_frame(models, confidence_level):
+    """Readable texts, one row for each quantity and a column for each model."""
+    columns = {
+        "Estimate" if name is None else name: dict(_list_texts(model))
+        for name, model in models.items()
+    }
+    titles = dict.fromkeys(title for texts in columns.values() for title in texts)
+    index = pd.Index(titles, name=f"{100 * confidence_level:g} per cent intervals")
+    return pd.DataFrame(columns, index=index).fillna("")
+
+
+def _list_texts(model):
+    """Yield titles and what stands beside them, without what TeX or Markdown would read."""
+    yield "Verdict", model.verdict
+    numbers = dict(_list_quantities(model))
+    for name, title in _name_quantities(model).items():
+        found = numbers.get(name, {})
+        estimate, low, high = (found.get(part) for part in COLUMNS[2:5])
+        if estimate is None or np.isnan(estimate):
+            continue
+        if name in _COUNTS:
+            yield title, f"{estimate:.0f}"
+        elif low is not None:
+            yield title, show_interval(estimate, low, high)
+        elif title.endswith(_PVALUE):
+            yield title, _tell_pvalue(found["estimate"])
+        else:
+            yield title, f"{estimate:.3g}"
+        if name in MEASURE_TITLES:
+            yield f"{title}, by chance", f"{found['null_mean']:.2g}"
+
+
+def _name_quantities(model):
+    """Titles of the quantities that a paper has, in their order."""
+    reads_confidence = model.sample.pos_label is None
+    mean, rate = ("confidence", "accuracy") if reads_confidence else ("prediction", "outcome")
+    scores = {name: title[0].upper() + title[1:] for name, title in SCORE_TITLES.items()}
+    names = {
+        "n_rows": "Rows",
+        "n_clusters": "Clusters",
+        "mean_prediction": f"Mean {mean}",
+        "mean_outcome": f"Mean {rate}" if not reads_confidence else "Accuracy",
+        **{name: title[0].upper() + title[1:] for name, title in MEASURE_TITLES.items()},
+        "average_error": "Average error without chance",
+        "pvalue": f"Calibrated{_PVALUE}",
+        "groups_pvalue": f"Calibrated in all groups{_PVALUE}",
+        **scores,
+        "overconfidence": "Confidence minus accuracy",
+        "bias": "Prediction minus outcome",
+        "slope": "Slope",
+        "log_odds_slope": "Slope of log odds",
+        **_CLINICAL,
+        **{
+            f"recalibrated_{name}": f"{title} after recalibration" for name, title in scores.items()
+        },
+        "log_loss_gain": "Log loss gained by recalibration",
+    }
+    if reads_confidence:
+        del names["bias"]
+    return names
+
+
+def _tell_pvalue(pvalue):
+    """A p-value without signs that TeX sets as others."""
+    sign, number = show_pvalue(pvalue).split()[1:]
+    return {"<": "below ", "<=": "at most ", "=": ""}[sign] + number
 
 
 def _list_quantities(model):

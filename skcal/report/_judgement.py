@@ -1,6 +1,7 @@
 """From rows to a verdict, and the facts that its sentence tells."""
 
-from skcal._numerics.inference._verdict import find_discrimination_pvalue
+from skcal._numerics.inference._verdict import count_enough, find_discrimination_pvalue
+from skcal._tools._words import round_up
 from skcal.report._evidence import find_plain_pvalue, weigh_evidence
 from skcal.report._verdict import (
     describe_direction,
@@ -41,8 +42,18 @@ def judge_rows(problem, sample, *, smooth, tolerance, **options):
         "discrimination_pvalue": discrimination,
         "tolerated": tolerated,
         "tolerance": tolerance,
+        "n_enough": _count_enough(problem, sample, evidence.error.bound, tolerated, level),
         "confidence_level": level,
         "plain_pvalue": find_plain_pvalue(problem, **options),
         **problem.describe_accuracy(),
     }
     return find_verdict(evidence, error, tolerated, discrimination, level), facts
+
+
+def _count_enough(problem, sample, bound, tolerated, confidence_level):
+    """About how many rows like these a calibrated model needs to be called so."""
+    predictions, _ = problem.read_rows()
+    variance = float(problem.shares @ (predictions * (1 - predictions)))
+    size = sample.effective_sample_size
+    factor = count_enough(variance, size, bound, tolerated, confidence_level)
+    return round_up(factor * sample.n_rows)

@@ -25,7 +25,7 @@ from skcal.inference import CalibrationComparison, audit_groups, compare_calibra
 from skcal.report._binary_problem import list_models, read_problem
 from skcal.report._clinical import describe_clinical
 from skcal.report._dict import make_dict
-from skcal.report._frame import make_frame
+from skcal.report._frame import make_frame, make_paper_frame
 from skcal.report._html import TITLE, write_html, write_page
 from skcal.report._judgement import judge_rows
 from skcal.report._models import predict_models
@@ -48,7 +48,7 @@ _N_PARTS = 4
 class CalibrationReport:
     """Result of :func:`~skcal.report.calibration_report`, or of ``from_estimator`` of this class.
 
-    ``print(report)`` shows it as text, a notebook as HTML.
+    ``print(report)`` shows it as text, a notebook as HTML; by itself it shows its sentence.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class CalibrationReport:
     >>> from skcal.report import calibration_report
     >>> report = calibration_report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, random_state=0)
     >>> report
-    CalibrationReport(verdict='inconclusive')
+    Cannot tell: 20 rows are too few; ...
     >>> round(report.models[None].measures["smooth_ece"].estimate, 3)
     0.178
     """
@@ -96,16 +96,45 @@ class CalibrationReport:
         sentences = {name: model.sentence for name, model in self.models.items()}
         return sentences.get(None, sentences)
 
-    def to_frame(self) -> pd.DataFrame:
-        """The numbers as a pandas DataFrame, one row for each model and quantity.
+    def to_frame(self, *, kind: Literal["numbers", "paper"] = "numbers") -> pd.DataFrame:
+        """The numbers as a pandas DataFrame.
+
+        Parameters
+        ----------
+        kind : {"numbers", "paper"}, default="numbers"
+            "numbers" has one row for each model and quantity, "paper" texts to be pasted, with one
+            column for each model.
 
         Returns
         -------
         DataFrame
-            Columns "model" (name), "quantity", "estimate", "low" and "high" (ends of the
-            interval) and "null_mean" (mean value of a calibrated model). NaN stands for what a
-            quantity does not have.
+            Of "numbers" the columns "model" (name), "quantity", "estimate", "low" and "high" (ends
+            of the interval) and "null_mean" (mean value of a calibrated model). NaN stands for what
+            a quantity does not have.
+
+            Of "paper" a column for each model, "Estimate" if there is one without a name. The index
+            has readable names of quantities; estimates stand with their intervals, as in
+            "0.155 (0.148 to 0.171)". ``to_latex`` and ``to_markdown`` write it as it is, since no
+            text holds signs of TeX; names of models may: ``to_latex(escape=True)``.
+
+        Raises
+        ------
+        ValueError
+            If `kind` is neither.
+
+        Examples
+        --------
+        >>> from skcal.report import calibration_report
+        >>> report = calibration_report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, random_state=0)
+        >>> report.to_frame(kind="paper").loc[["Rows", "Brier score"]]
+                                Estimate
+        95 per cent intervals
+        Rows                          20
+        Brier score                0.075
         """
+        check_option("kind", kind, ("numbers", "paper"))
+        if kind == "paper":
+            return make_paper_frame(self.models, self.confidence_level)
         return make_frame(self.models)
 
     @classmethod
@@ -197,7 +226,7 @@ class CalibrationReport:
         >>> X, y = make_classification(n_samples=2000, random_state=0)
         >>> classifier = GaussianNB().fit(X[:1000], y[:1000])
         >>> CalibrationReport.from_estimator(classifier, X[1000:], y[1000:], random_state=0)
-        CalibrationReport(verdict='nearly calibrated')
+        Nearly calibrated: ...
         """
         y_proba, labels = predict_models(estimator, X, y)
         return calibration_report(
@@ -273,7 +302,10 @@ class CalibrationReport:
         return write_report(self)
 
     def __repr__(self):
-        return f"CalibrationReport(verdict={self.verdict!r})"
+        sentences = self.sentence
+        if isinstance(sentences, str):
+            return sentences
+        return "\n".join(f"{name}: {sentence}" for name, sentence in sentences.items())
 
     def _repr_html_(self):
         return write_html(self)

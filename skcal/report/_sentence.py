@@ -132,7 +132,8 @@ def _write_unknown(facts):
         f"Cannot tell: {rows} too few; no error beyond chance is found "
         f"({show_pvalue(evidence.pvalue)}), but {_name_probabilities(facts)} may be off by up to "
         f"{show_bound(evidence.error.bound)} on average{_tell_scale(facts)}, and more than "
-        f"{show_error(facts['tolerated'])}{_tell_tolerated(facts)} counts as miscalibrated."
+        f"{show_error(facts['tolerated'])}{_tell_tolerated(facts)} counts as miscalibrated. If the "
+        f"model is calibrated, about {facts['n_enough']:,} rows would do."
     )
 
 
@@ -246,9 +247,12 @@ def _compare_means(summary):
 
 def _tell_answer(facts):
     gap = facts["signs"].gap
-    if facts["usual"] < _USUAL or abs(gap) <= 1:
+    if abs(gap) <= 1:
         return ""
-    return f", so the usual answer deserves {'less' if gap > 0 else 'more'} confidence"
+    kind = "over-confident" if gap > 0 else "under-confident"
+    if facts["usual"] < _USUAL:
+        return f"; its answers are {kind}"
+    return f", so the usual answer is {kind}"
 
 
 def _tell_gap(facts):

@@ -17,7 +17,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 import skcal
-from skcal._tools._words import show_percentages
+from skcal._tools._words import show_interval, show_percentages
 from skcal.diagrams import ReliabilityCurve, ReliabilityDisplay
 from skcal.inference import calibration_test, compare_calibration, confidence_interval
 from skcal.metrics import MEASURES, corp_decomposition, smooth_ece
@@ -298,13 +298,50 @@ def test_text_fits_the_terminal_and_aligns_columns(rows, report):
 
 
 def test_reports_are_short_and_constant(report, pair):
-    assert repr(report) == "CalibrationReport(verdict='over-confident')"
+    assert repr(report) == report.sentence
     (model,) = report.models.values()
     for record in (model.sample, model.direction):
         assert repr(record).startswith(f"{type(record).__name__}(")
-    assert repr(pair).startswith("CalibrationReport(verdict={'raw': 'over-confident', ")
+    lines = [f"{name}: {sentence}" for name, sentence in pair.sentence.items()]
+    assert repr(pair).splitlines() == lines
     with pytest.raises(AttributeError):
         report.tolerance = 1
+
+
+def test_frame_for_a_paper(report, pair):
+    """Texts with intervals, free of signs that TeX or Markdown read, and the numbers in them."""
+    one, two = (found.to_frame(kind="paper") for found in (report, pair))
+    assert list(one.columns) == ["Estimate"]
+    assert list(two.columns) == list(pair.models)
+    text = "".join([*one.index, *one["Estimate"], one.index.name])
+    assert not set("\\{}$&#^_%~<>|*") & set(text)
+    model = report.models[None]
+    error, slope = model.measures["smooth_ece"], model.direction.slope
+    assert one.loc["Smooth ECE", "Estimate"] == show_interval(*error[:3])
+    assert float(one.loc["Smooth ECE, by chance", "Estimate"]) == pytest.approx(
+        error.null_mean, rel=0.05
+    )
+    assert one.loc["Slope", "Estimate"] == str(slope)
+    assert one.loc["Verdict", "Estimate"] == report.verdict
+    assert one.loc["Rows", "Estimate"] == str(model.sample.n_rows)
+    assert one.index.name == "95 per cent intervals"
+    with pytest.raises(ValueError, match="kind must be"):
+        report.to_frame(kind="latex")
+
+
+def test_frame_for_a_paper_names_what_there_is():
+    """Clusters, groups, clinical quantities, and confidences of three classes."""
+    rng = np.random.default_rng(0)
+    v = rng.random(300)
+    y, some = rng.random(300) < v, {"clusters": np.arange(300) // 2, "groups": np.arange(300) % 2}
+    frame = calibration_report(y, v, clinical=True, **some, **FEW).to_frame(kind="paper")
+    extra = {"Clusters", "Calibrated in all groups, p-value", "Calibration slope", "ICI", "Emax"}
+    assert set(frame.index) >= extra
+    assert not set("<>=") & set("".join(frame["Estimate"]))
+    proba = rng.dirichlet(np.ones(3), size=300)
+    frame = calibration_report(rng.integers(0, 3, 300), proba, **FEW).to_frame(kind="paper")
+    assert {"Mean confidence", "Accuracy"} <= set(frame.index)
+    assert not {"Prediction minus outcome", *extra} & set(frame.index)
 
 
 def test_percentages_can_be_told_apart():

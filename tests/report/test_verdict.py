@@ -1,5 +1,6 @@
 """The verdict is right where the truth is known."""
 
+import re
 from collections import Counter
 from functools import cache
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
+from skcal._numerics.inference._verdict import bound_mean_error
 from skcal._tools._words import show_bound, show_low
 from skcal.inference import Interval, calibration_test, cox_recalibration
 from skcal.metrics import smooth_ece
@@ -182,6 +184,12 @@ def test_few_rows():
         assert model.error_bound > 0.05
         if model.verdict == "inconclusive":
             assert model.sentence.startswith("Cannot tell: 30 rows are too few; ")
+            end = r"If the model is calibrated, about ([\d,]+) rows would do\.$"
+            (n_enough,) = re.findall(end, model.sentence)
+            rows = np.tile(y_proba, 1 + int(n_enough.replace(",", "")) // 30)
+            shares = np.full(len(rows), 1 / len(rows))
+            assert bound_mean_error(shares, rows, 0.0, 1.645) < 0.05
+            assert bound_mean_error(np.full(30, 1 / 30), y_proba, 0.0, 1.645) > 0.05
     # The test at 5 % rejects more than 3 of 12 with a probability of 0.2 %.
     assert verdicts.count("inconclusive") >= 9
     assert not {"calibrated", "uninformative"} & set(verdicts)
@@ -195,7 +203,7 @@ def test_few_rows():
 @every_seed
 @pytest.mark.parametrize(
     ("factor", "side", "answer"),
-    [(2, "high", "more"), (0.5, "low", "less")],
+    [(2, "high", "under"), (0.5, "low", "over")],
 )
 def test_rare_events(factor, side, answer, seed):
     """Their base rate is wrong, not how far predictions are apart."""
@@ -205,7 +213,7 @@ def test_rare_events(factor, side, answer, seed):
     model = judge_one(y_true, factor * truth, pos_label="fraud")
     assert model.verdict == f"too {side}"
     assert model.sentence.startswith(f"Too {side}: the probability of 'fraud' is ")
-    assert f"deserves {answer} confidence" in model.sentence
+    assert f", so the usual answer is {answer}-confident" in model.sentence
     assert "small" not in model.sentence
 
 

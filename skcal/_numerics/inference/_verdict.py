@@ -6,13 +6,15 @@ rows are independent.
 """
 
 import numpy as np
-from scipy.special import expit, logit, ndtr, stdtr, stdtrit
+from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit
 
 from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._numerics.inference._effective_rows import LEAST_REST, find_degrees
 
 # Rows that weigh less, beside the heaviest one, say nothing about log odds.
 _LIGHTEST = 1e-250
+# How often a calibrated model of the number of rows that is said to do has a bound so small.
+_POWER = 0.9
 
 
 def find_excess(bounds, null):
@@ -177,6 +179,17 @@ def bound_mean_error(shares, predictions, size, reach, effect=1.0):
     variance = float(np.sum(squares * predictions * (1 - predictions)))
     half = reach**2 * float(squares.sum()) / 2
     return min(size + half + np.sqrt(half**2 + 2 * half * size + reach**2 * variance), 1.0)
+
+
+def count_enough(variance, n_effective, bound, tolerated, confidence_level):
+    """By what factor rows must be more for a bound of `tolerated`, if the model is calibrated.
+
+    A bound shrinks as the root of their number. Chance decides how far that of a calibrated model
+    is above its margin: by as much as a normal variable, if smoothing is all there is.
+    """
+    reach = ndtri(confidence_level) + ndtri(_POWER)
+    needed = (reach / tolerated) ** 2 * (variance + tolerated)
+    return max((bound / tolerated) ** 2, needed / n_effective)
 
 
 def find_discrimination_pvalue(shares, proba, codes, member=None):
