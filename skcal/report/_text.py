@@ -10,11 +10,11 @@ _WIDTH = 79
 _INDENT = 2
 _LABELS = 26
 LEGEND = (
-    "A measure of a sample is above 0 by chance alone: 'by chance' is its mean for a calibrated "
-    "model with these predictions; the interval is one for the population. Miscalibration is what "
-    "recalibration takes off a score, on rows that the map was not fitted on. The average error is "
-    "smooth ECE without chance, in which errors of opposite sign at near predictions cancel, "
-    "unless the verdict names another."
+    "Even a calibrated model shows an error: 'by chance' is its mean for one with these "
+    "predictions. Intervals are for the population. Miscalibration is what recalibration takes off "
+    "a score, on rows that the map was not fitted on. The average error, unless the verdict names "
+    "another, is smooth ECE without the part due to chance; errors of opposite sign at nearby "
+    "predictions cancel in it."
 )
 
 
