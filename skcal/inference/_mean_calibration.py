@@ -19,7 +19,7 @@ from skcal._tools._least_pvalue import mark_least
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._test_result import TestResult
 
-_SUBJECT = {"name": "Largest sum of residuals", "hypothesis": "calibrated means"}
+_NAME, _HYPOTHESIS = "Largest sum of residuals", "calibrated means"
 # Which of rise and fall an alternative is about.
 _SIDES = {"two-sided": [0, 1], "greater": [0], "less": [1]}
 # Beyond this number of rows, sums end between blocks of neighbours.
@@ -178,7 +178,7 @@ def mean_calibration_test(
         signed = SignedResiduals(place, residuals / unit, weights, member, deviation == "range")
     error, scale = signed.observe(), signed.deviation
     if scale == 0:
-        return TestResult(0.0, 1.0, 0.0, null_mean=0.0, **_SUBJECT)
+        return TestResult(0.0, 1.0, 0.0, null_mean=0.0, name=_NAME, hypothesis=_HYPOTHESIS)
     if signed.n_units < (draws.n_resamples + 1).bit_length():
         drawn, least = signed.enumerate(), 0.0
     else:
@@ -194,4 +194,11 @@ def mean_calibration_test(
     null_mean = float(drawn[:, 0, sides].max(axis=1).mean())
     estimate = float(unit * (exact[sides].max() / weights.sum()))
     pvalue = mark_least(min(float(pvalue), 1.0), least)
-    return TestResult(largest / scale, pvalue, estimate, null_mean=null_mean, **_SUBJECT)
+    return TestResult(
+        largest / scale,
+        pvalue,
+        estimate,
+        null_mean=null_mean,
+        name=_NAME,
+        hypothesis=_HYPOTHESIS,
+    )

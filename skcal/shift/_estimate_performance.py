@@ -103,7 +103,7 @@ class PerformanceEstimate(NamedTuple):
     def __str__(self) -> str:
         if self.reason is not None:
             return f"No estimate: {self.reason}."
-        if np.ndim(self.estimate):
+        if not isinstance(self.estimate, float):
             right = float(np.trace(self.estimate))
             return f"Confusion of {len(self.estimate)} classes, {right:.3g} of it on the diagonal."
         shown = show_interval(self.estimate, self.low, self.high)

@@ -260,6 +260,13 @@ def test_sentence_tells_what_is_wrong():
     assert model.verdict == "too high"
     assert model.sentence.startswith("Too high: the probability of 1 is ")
     assert "usual answer" not in model.sentence
+    # The confidences of answers to questions, most of them above a half.
+    rng = np.random.default_rng(0)
+    for least, words in ((0.6, ", so the usual answer is"), (0.4, "; its answers are")):
+        confidence = rng.uniform(least, 1.0, 2000)
+        model = judge_one(draw_labels(confidence - 0.2, rng), confidence)
+        assert model.verdict == "too high"
+        assert f"{words} over-confident" in model.sentence
     assert model.direction.bias.low < 0.1 < model.direction.bias.high
     model = judge_one(*draw_rows("odds squared, and too high", 2000, seed=1))
     assert model.sentence.startswith("Over-confident in its answers: the most probable label is ")
