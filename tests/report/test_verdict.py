@@ -184,12 +184,6 @@ def test_few_rows():
         assert model.error_bound > 0.05
         if model.verdict == "inconclusive":
             assert model.sentence.startswith("Cannot tell: 30 rows are too few; ")
-            end = r"If the model is calibrated, about ([\d,]+) rows would do\.$"
-            (n_enough,) = re.findall(end, model.sentence)
-            rows = np.tile(y_proba, 1 + int(n_enough.replace(",", "")) // 30)
-            shares = np.full(len(rows), 1 / len(rows))
-            assert bound_mean_error(shares, rows, 0.0, 1.645) < 0.05
-            assert bound_mean_error(np.full(30, 1 / 30), y_proba, 0.0, 1.645) > 0.05
     # The test at 5 % rejects more than 3 of 12 with a probability of 0.2 %.
     assert verdicts.count("inconclusive") >= 9
     assert not {"calibrated", "uninformative"} & set(verdicts)
@@ -255,18 +249,21 @@ def report_case(case):
     return calibration_report(*draw_rows(case, 2000, seed=1), n_resamples=39, random_state=0)
 
 
-def test_sentence_tells_what_is_wrong():
-    model = report_case("too high").models[None]
-    assert model.verdict == "too high"
-    assert model.sentence.startswith("Too high: the probability of 1 is ")
-    assert "usual answer" not in model.sentence
-    # The confidences of answers to questions, most of them above a half.
+def test_confidences_of_answers():
+    """Of questions: too high, so that answers are over-confident."""
     rng = np.random.default_rng(0)
     for least, words in ((0.6, ", so the usual answer is"), (0.4, "; its answers are")):
         confidence = rng.uniform(least, 1.0, 2000)
         model = judge_one(draw_labels(confidence - 0.2, rng), confidence)
         assert model.verdict == "too high"
         assert f"{words} over-confident" in model.sentence
+
+
+def test_sentence_tells_what_is_wrong():
+    model = report_case("too high").models[None]
+    assert model.verdict == "too high"
+    assert model.sentence.startswith("Too high: the probability of 1 is ")
+    assert "usual answer" not in model.sentence
     assert model.direction.bias.low < 0.1 < model.direction.bias.high
     model = judge_one(*draw_rows("odds squared, and too high", 2000, seed=1))
     assert model.sentence.startswith("Over-confident in its answers: the most probable label is ")
@@ -673,6 +670,19 @@ def test_the_column_of_the_other_label_is_recognised():
     assert report.models[None].sentence.startswith(start)
     assert "Worth it: " in str(report)
     assert "but a constant base rate is as good." in " ".join(str(report).split())
+
+
+def test_how_many_rows_would_do():
+    """As many as give a calibrated model a bound within the tolerance, or more as the rows say."""
+    v = np.random.default_rng(0).random(60)
+    model = judge_one(draw_labels(v, np.random.default_rng(1)), v)
+    end = r"; no error .* If the model is calibrated, about ([\d,]+) rows would do\.$"
+    (n_enough,) = re.findall(end, model.sentence)
+    rows = np.tile(v, int(n_enough.replace(",", "")) // 60)
+    assert bound_mean_error(np.full(60, 1 / 60), v, 0.0, 1.645) > model.tolerated
+    assert bound_mean_error(np.full(len(rows), 1 / len(rows)), rows, 0.0, 1.645) < model.tolerated
+    # Bounds shrink as the root of the number of rows.
+    assert len(rows) >= 0.9 * 60 * (model.error_bound / model.tolerated) ** 2
 
 
 def test_effective_rows_are_too_few():
