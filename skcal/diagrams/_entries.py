@@ -55,9 +55,9 @@ def list_notes(ax):
     notes = {}
     for artist in ax.collections:
         words = getattr(artist, "skcal_note", None)
-        if words is not None and artist.get_label() == words:
-            color = (*artist.get_facecolor(), *artist.get_edgecolor())[0]
-            notes.setdefault(words, {}).setdefault(tuple(color), artist)
+        colors = (*artist.get_facecolor(), *artist.get_edgecolor())  # none where nothing is drawn
+        if words is not None and artist.get_label() == words and colors:
+            notes.setdefault(words, {}).setdefault(tuple(colors[0]), artist)
     return {words: tuple(artists.values()) for words, artists in notes.items()}
 
 
