@@ -14,6 +14,10 @@ _LONGEST_LABEL = 24
 _TINY = 1e-4
 # Whole numbers below this are shown with all digits, such as Unix times in nanoseconds.
 _LARGEST_WHOLE = 1e21
+# How likely chance alone may be where a sentence says that risks are wrong.
+_ALPHA = 0.05
+# If the ratio may be further from 1, a sentence says so: chance may hide what matters.
+_COARSE = 1.25
 
 
 def show_label(label):
@@ -147,3 +151,29 @@ def show_threshold(threshold):
     distance = min(threshold, 1 - threshold)
     decimals = 4 if distance <= 0 else max(4, 2 - int(np.floor(np.log10(distance))))
     return f"{threshold:.{min(decimals, 17)}f}".rstrip("0").rstrip(".")
+
+
+def judge_risks(pvalue, ratio, slope, risks="risks"):
+    """What a p-value, and the intervals of O/E and of the slope, say of risks."""
+    if pvalue > _ALPHA:
+        is_known = ratio.low * _COARSE >= 1 and ratio.high <= _COARSE
+        may_be = "" if is_known else f", but O/E may be {ratio.low:.2g} to {ratio.high:.2g}"
+        return "no more than chance" + may_be
+    if ratio.estimate == 0:
+        return f"{risks} are too high"
+    if np.isnan(ratio.estimate):  # nothing was expected
+        return f"{risks} are too low"
+    if ratio.high < 1 and ratio.estimate < 0.5:
+        times = 1 / ratio.estimate
+        shown = f"{times:.2g}" if times < 10 else f"{times:.0f}"
+        return f"{risks} are {shown} times as high as they should be"
+    (error,) = show_percentages(abs(1 - 1 / ratio.estimate))
+    if ratio.low > 1:
+        return f"{risks} are {error} too low"
+    if ratio.high < 1:
+        return f"{risks} are {error} too high"
+    if slope.high < 1:
+        return "right on the whole, but too extreme"
+    if slope.low > 1:
+        return "right on the whole, but not extreme enough"
+    return "right on the whole, but wrong for some"

@@ -21,7 +21,7 @@ from skcal._sources._row_source import RowSource
 from skcal._tools._least_pvalue import carry_least
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
-from skcal._tools._words import show_percentages, show_pvalue
+from skcal._tools._words import judge_risks, show_percentages, show_pvalue
 from skcal.inference import (
     Interval,
     TestResult,
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 # An interval of what the rows do not tell.
 _UNKNOWN = Interval(np.nan, -np.inf, np.inf)
-# How likely chance alone may be where a sentence says that risks are wrong.
-_ALPHA = 0.05
-# If the ratio may be further from 1, a sentence says so: chance may hide what matters.
-_COARSE = 1.25
 
 
 @as_record
@@ -88,7 +84,8 @@ class HorizonCalibration(NamedTuple):
         observed, expected = show_percentages(self.observed.estimate, self.expected)
         return (
             f"Up to {self.horizon:g}, {observed} have the event and {expected} were expected: "
-            f"{_judge(self)} ({show_pvalue(self.pvalue)}).{_tell_certain(self)}"
+            f"{judge_risks(self.pvalue, self.ratio, self.slope)} ({show_pvalue(self.pvalue)})."
+            f"{_tell_certain(self)}"
         )
 
 
@@ -99,32 +96,6 @@ def _tell_certain(found):
     if np.isnan(found.slope.estimate):
         return f" {count} with a risk of exactly 0 or 1 have no log odds."
     return f" Intercept and slope leave out {count} with a risk of exactly 0 or 1."
-
-
-def _judge(found):
-    ratio, slope = found.ratio, found.slope
-    if found.pvalue > _ALPHA:
-        is_known = ratio.low * _COARSE >= 1 and ratio.high <= _COARSE
-        may_be = "" if is_known else f", but O/E may be {ratio.low:.2g} to {ratio.high:.2g}"
-        return "no more than chance" + may_be
-    if ratio.estimate == 0:
-        return "risks are too high"
-    if np.isnan(ratio.estimate):  # nothing was expected
-        return "risks are too low"
-    if ratio.high < 1 and ratio.estimate < 0.5:
-        times = 1 / ratio.estimate
-        shown = f"{times:.2g}" if times < 10 else f"{times:.0f}"
-        return f"risks are {shown} times as high as they should be"
-    (error,) = show_percentages(abs(1 - 1 / ratio.estimate))
-    if ratio.low > 1:
-        return f"risks are {error} too low"
-    if ratio.high < 1:
-        return f"risks are {error} too high"
-    if slope.high < 1:
-        return "right on the whole, but too extreme"
-    if slope.low > 1:
-        return "right on the whole, but not extreme enough"
-    return "right on the whole, but wrong for some"
 
 
 @as_record
