@@ -18,6 +18,7 @@ from skcal._input._advice import (
 )
 from skcal._input._sample import CHUNK
 from skcal._tools._arrays import (
+    FEW_LABELS,
     find_span,
     kind_of,
     list_slices,
@@ -386,7 +387,8 @@ def check_target(name, labels):
     if kind == "f" and labels.shape[0] and not np.isfinite(float(sum(find_span(labels)))):
         labels = to_numpy(labels)
         row = np.flatnonzero(~np.isfinite(labels))[0]
-        raise ValueError(f"{name} must hold finite labels; got {labels[row]} at row {row}.")
+        hint = FEW_LABELS if name == "y_true" and np.isnan(labels[row]) else ""
+        raise ValueError(f"{name} must hold finite labels; got {labels[row]} at row {row}.{hint}")
     return labels
 
 

@@ -23,6 +23,11 @@ _DEVICE_ROWS = 1 << 22
 _CPU = 1  # DLPack's number of it
 # What NumPy works on: its arrays, its scalars, and Python's.
 _OWN = (np.ndarray, np.generic, float, int)
+# End of a message about rows without a label.
+FEW_LABELS = (
+    " If few rows are labelled and all are judged, see "
+    "skcal.inference.prediction_powered_calibration."
+)
 
 
 class Device(NamedTuple):
@@ -271,9 +276,13 @@ def _unpack_objects(name, items):
     if is_text == {True} or is_number:
         return np.asarray(items)
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    is_missing = (
+        item is None or (pd.api.types.is_scalar(item) and pd.isna(item)) for item in items
+    )
+    hint = FEW_LABELS if name == "y_true" and any(is_missing) else ""
     raise ValueError(
         f"{name} must hold numbers, booleans or strings, all of one type and none missing; "
-        f"got {names}."
+        f"got {names}.{hint}"
     )
 
 
