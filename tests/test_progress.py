@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from skcal._tools._progress import count_steps
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay
-from skcal.inference import t_cal_test
+from skcal.inference import prediction_powered_calibration, t_cal_test
 from skcal.monitoring import monitor_batches
 from skcal.recalibration import (
     CrossFitProba,
@@ -56,6 +56,11 @@ WITHOUT_JOBS = {
     "estimate_performance": [
         partial(
             estimate_performance, Y, PROBA, PROBA, metric="accuracy", n_resamples=3, random_state=0
+        )
+    ],
+    "prediction_powered_calibration": [
+        partial(
+            prediction_powered_calibration, np.where(np.arange(200) % 2, Y, np.nan), PROBA, **FEW
         )
     ],
     "recalibration_gain": [

@@ -94,6 +94,7 @@ def test_public_objects_are_our_own_and_name_arguments_after_the_data():
     triples += (["y_true", "y_proba", "y_proba_new"], ["X_old", "X_new", "classifier"])
     triples += (["event", "time", "risk"], ["y_true", "y_proba", "k"])
     triples += (["y_true", "y_proba", "other"], ["y_true", "y_pred", "groups"])
+    triples += (["y_true", "y_proba", "proxy"],)
     for path, obj in list_functions_and_classes().items():
         assert is_own(ROOMS[path.split(".")[1]], obj.__module__), path
         if inspect.isroutine(obj):

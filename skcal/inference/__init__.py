@@ -9,6 +9,7 @@ from skcal.inference._calibration_belt import (
     calibration_belt_test,
 )
 from skcal.inference._certified_threshold import CertifiedThreshold, certified_threshold
+from skcal.inference._choose_rows import RowsToLabel, choose_rows_to_label
 from skcal.inference._compare import compare_summaries
 from skcal.inference._compare_models import CalibrationComparison, compare_calibration
 from skcal.inference._confidence_interval import (
@@ -38,6 +39,12 @@ from skcal.inference._pooled_cox import (
     PooledEstimate,
     pooled_cox_recalibration,
 )
+from skcal.inference._prediction_powered_calibration import (
+    PredictionPoweredCalibration,
+    prediction_powered_calibration,
+)
+from skcal.inference._prediction_powered_targets import prediction_powered_targets
+from skcal.inference._required_labels import RequiredLabels, required_labels
 from skcal.inference._required_samples import (
     RequiredSamples,
     required_samples,
@@ -61,7 +68,10 @@ __all__ = [
     "NetBenefitDifference",
     "PooledCoxRecalibration",
     "PooledEstimate",
+    "PredictionPoweredCalibration",
+    "RequiredLabels",
     "RequiredSamples",
+    "RowsToLabel",
     "TestResult",
     "actual_expected_ratio",
     "audit_groups",
@@ -72,6 +82,7 @@ __all__ = [
     "calibration_test",
     "calibration_test_from_summary",
     "certified_threshold",
+    "choose_rows_to_label",
     "compare_calibration",
     "compare_summaries",
     "confidence_interval",
@@ -89,6 +100,9 @@ __all__ = [
     "observed_expected_ratio",
     "pool_imputations",
     "pooled_cox_recalibration",
+    "prediction_powered_calibration",
+    "prediction_powered_targets",
+    "required_labels",
     "required_samples",
     "required_samples_for_width",
     "spiegelhalter_test",

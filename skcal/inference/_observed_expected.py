@@ -72,6 +72,7 @@ def observed_expected_ratio(
     See Also
     --------
     actual_expected_ratio : The same for counts and amounts.
+    prediction_powered_calibration : The same where few rows are labelled and all are judged.
     cox_recalibration : Its ``calibration_in_the_large`` is the same on the scale of log odds.
     skcal.metrics.integrated_calibration_index : Errors that cancel in the ratio count there.
 

@@ -304,6 +304,7 @@ def required_samples_for_width(
     See Also
     --------
     required_samples : Rows for the power of a test.
+    required_labels : The same where few rows are labelled and a judge sees all.
     cox_recalibration : The intervals of both coefficients.
 
     Notes

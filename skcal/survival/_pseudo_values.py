@@ -66,6 +66,7 @@ def pseudo_values(
     at_horizon : Outcomes of 0 and 1 with weights, for measures and diagrams of classes.
     skcal.inference.mean_calibration_test : A test that takes them, with clusters.
     skcal.inference.audit_mean_groups : Groups in which predicted risks are wrong.
+    skcal.inference.prediction_powered_targets : The same for rows without a label, by verdicts.
 
     Notes
     -----
