@@ -8,6 +8,7 @@ from skcal.diagrams._mean_reliability import MeanReliabilityCurve, MeanReliabili
 from skcal.diagrams._monitor import MonitorDisplay
 from skcal.diagrams._murphy import MurphyDisplay
 from skcal.diagrams._pit import PITDisplay
+from skcal.diagrams._prediction_powered import PredictionPoweredReliabilityDisplay
 from skcal.diagrams._quantile_reliability import QuantileReliabilityDisplay
 from skcal.diagrams._reliability import ReliabilityDisplay
 from skcal.diagrams._reliability_curve import ReliabilityCurve
@@ -26,6 +27,7 @@ __all__ = [
     "MonitorDisplay",
     "MurphyDisplay",
     "PITDisplay",
+    "PredictionPoweredReliabilityDisplay",
     "QuantileReliabilityDisplay",
     "ReliabilityCurve",
     "ReliabilityDisplay",

@@ -422,6 +422,11 @@ def check_bandwidth(bandwidth):
     return bandwidth
 
 
+def is_shown_by_value(n_values):
+    """Whether so few distinct predictions are shown one by one."""
+    return n_values <= _FEW
+
+
 def make_curve(rows, kind, bandwidth, level):
     n_rows = len(rows.targets)
     if rows.weights is not None:
@@ -430,7 +435,7 @@ def make_curve(rows, kind, bandwidth, level):
     x = rows.predictions[order]
     starts = np.flatnonzero(np.diff(x, prepend=np.nan) != 0)
     if kind == "auto":
-        kind = "values" if len(starts) <= _FEW else "smooth"
+        kind = "values" if is_shown_by_value(len(starts)) else "smooth"
     if kind == "values":
         curve = average_values(rows, level)
     else:
