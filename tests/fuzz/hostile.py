@@ -52,6 +52,10 @@ DOCUMENTED = (
     "The classifier abstains from all rows",
     "All of y is 0, so that the log link",
     "Up to .*, each row that is left stands for",
+    "The verdicts do not help",
+    "proxy agrees with y_true in all",
+    "sampling_probability sums to",
+    "Mean .* of the labelled rows and of all rows are",
 )
 # For calls that take long: half as many as the profile makes.
 few = settings(max_examples=max(1, settings().max_examples // 2))
