@@ -31,16 +31,8 @@ DATA |= {"input", "cv", "other"}
 DATA |= {"params", "by", "time", "monitor", "progress", "n_jobs", "recalibrator"}
 DATA |= {"upper_outcome", "y_true", "y_proba", "sample_weight_new", "classifier"}
 DATA |= {"y_true_check", "y_proba_check", "evidence", "strata", "cause"}
-DATA |= {
-    "censored",
-    "risk",
-    "survival",
-    "survival_before",
-    "survival_entry",
-    "causes",
-    "times",
-    "proxy",
-}
+DATA |= {"censored", "risk", "survival", "survival_before", "survival_entry", "causes", "times"}
+DATA |= {"proxy"}
 
 
 def test_everything_public_gets_hostile_arguments():
