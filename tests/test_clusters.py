@@ -9,6 +9,9 @@ import pytest
 from skcal import diagrams, inference, model_selection, refinement, report, survival
 from tests.public_objects import list_functions_and_classes, list_methods
 
+# Of few labels in few clusters, which is not what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore:The verdicts do not help")
+
 FEW = {"random_state": 0, "n_resamples": 19}
 GROUPS = {"min_samples": 2}
 
@@ -26,6 +29,8 @@ class Rows:
         self.event = (rng.random(n_rows) < 0.7).astype(int)
         self.group = np.where(self.v > 0.5, "a", "b")
         self.weights = rng.integers(1, 4, n_rows).astype(float)
+        self.verdict = np.where(np.arange(n_rows) % 11, self.y, 1 - self.y)
+        self.seen = np.where(np.arange(n_rows) * 7 % 5 < 3, self.y, np.nan)
 
     def take(self, rows):
         taken = object.__new__(Rows)
@@ -49,11 +54,16 @@ def of_times(function, **options):
     return call
 
 
+def of_few_labels(function, **options):
+    options = {"sampling_probability": 0.6} | options
+    return lambda rows, **given: function(rows.seen, rows.v, rows.verdict, **options, **given)
+
+
 def list_numbers(answer, *, but=()):
     """All numbers of an answer, or of a display before it is drawn, but those of some names."""
     if hasattr(answer, "to_dict"):
         answer = answer.to_dict()
-    if hasattr(answer, "curves") and not hasattr(answer, "_asdict"):
+    if (hasattr(answer, "curves") or hasattr(answer, "curve")) and not hasattr(answer, "_asdict"):
         answer = {name: part for name, part in vars(answer).items() if not name.endswith("_")}
     if hasattr(answer, "_asdict"):
         answer = answer._asdict()
@@ -96,6 +106,9 @@ CALLS = {
     inference.mean_calibration_test: of_amounts(inference.mean_calibration_test, **FEW),
     inference.mean_recalibration: of_amounts(inference.mean_recalibration),
     inference.actual_expected_ratio: of_amounts(inference.actual_expected_ratio),
+    inference.prediction_powered_calibration: of_few_labels(
+        inference.prediction_powered_calibration, **FEW
+    ),
     refinement.brier_refinement: of_labels(refinement.brier_refinement),
     refinement.log_loss_refinement: of_labels(refinement.log_loss_refinement),
     refinement.refinement_decomposition: of_labels(
@@ -111,6 +124,9 @@ CALLS = {
     diagrams.MurphyDisplay: of_labels(diagrams.MurphyDisplay.from_predictions),
     diagrams.RiskCoverageDisplay: of_labels(
         diagrams.RiskCoverageDisplay.from_predictions, at_most=0.3
+    ),
+    diagrams.PredictionPoweredReliabilityDisplay: of_few_labels(
+        diagrams.PredictionPoweredReliabilityDisplay.from_predictions
     ),
     diagrams.MeanReliabilityDisplay: of_amounts(diagrams.MeanReliabilityDisplay.from_predictions),
     diagrams.SurvivalReliabilityDisplay: of_times(
@@ -135,7 +151,7 @@ every_weighting = pytest.mark.parametrize(
 )
 # What counts rows, and not what they stand for; reports tell of clusters beside.
 COUNTS = {"n_rows", "n_samples", "n_clusters", "n_required", "n_accepted", "design_effect"}
-COUNTS |= {"effective_sample_size", "effective_rows"}
+COUNTS |= {"effective_sample_size", "effective_rows", "n_labels", "n_verdicts"}
 
 
 @pytest.fixture
@@ -165,6 +181,8 @@ def test_everything_that_takes_clusters_is_among_them():
     found = {objects[name] for name in takes}
     # What a classifier promises is a certified threshold; a report is made by its function.
     others = {model_selection.AbstainingClassifierCV, report.CalibrationReport}
+    # A number for each row, which clusters change by the judge's weight alone: test_few_labels.py.
+    others.add(inference.prediction_powered_targets)
     assert found == {*CALLS, *others}
 
 

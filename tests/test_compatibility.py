@@ -96,6 +96,8 @@ ROWS = {
     "X_new": TRIPLE[::2],
     "sample_weight_new": rng.integers(1, 5, N_ROWS),
     "shares": np.full((N_ROWS, 2), 0.5),
+    "proxy": np.where(np.arange(N_ROWS) % 5, LABELS == 1, TRIPLE[:, 1] > 0.3).astype(float),
+    "sampling_probability": np.resize([14, 15], N_ROWS) / 16,
 }
 ECHO = Echo().fit(TRIPLE, LABELS)
 
@@ -135,6 +137,14 @@ SETTINGS = {
     "k": 2,
     "effect": {"slope": 0.5},
     "width": 0.5,
+    "budget": 9,
+}
+# Of few labels, which are of one event; those of a masked or missing label are tested apart.
+OF_FEW_LABELS = {
+    "prediction_powered_targets": {"pos_label": 1},
+    "prediction_powered_calibration": {"pos_label": 1},
+    "PredictionPoweredReliabilityDisplay": {"pos_label": 1},
+    "required_labels": {"n_rows": 2000},
 }
 # What methods are called on.
 OWNERS = {
@@ -205,10 +215,14 @@ def bind(function, owner):
             settings["quantiles"] = 0.5
     if owner == "GroupAuditDisplay":  # which hands them on
         settings |= {name: SETTINGS[name] for name in ("n_resamples", "random_state")}
+    settings |= OF_FEW_LABELS.get(owner or function.__name__, {}) if "proxy" in parameters else {}
     rows = PREDICTIONS.get(owner, ROWS)
     arrays = {name: rows[name] for name in parameters if name in rows}
     if function is inference.actual_expected_ratio:
         arrays["y_pred"] = ROWS["y_std"]  # what is expected is above 0
+    if function in (inference.choose_rows_to_label, inference.required_labels):
+        arrays["y_proba"] = TRIPLE[:, 1]  # these take no pos_label
+        arrays |= {"y_true": (LABELS == 1).astype(int)} if "y_true" in parameters else {}
     if "self" not in parameters:
         return partial(function, **settings), arrays
     return lambda **arrays: getattr(OWNERS[owner](), function.__name__)(**arrays), arrays

@@ -24,7 +24,7 @@ from skcal.recalibration import (
 )
 from skcal.regression import ConformalInterval
 from skcal.shift import PriorShift
-from tests.test_compatibility import CALLS, PREDICTIONS, read_answer
+from tests.test_compatibility import CALLS, OF_FEW_LABELS, PREDICTIONS, read_answer
 
 # Displays hand rows to classifiers, which NumPy reads for them.
 OWN = [name for name in CALLS if not name.endswith((".from_estimator", ".from_cv_results"))]
@@ -35,6 +35,9 @@ MAPS = ("BaseRecalibrator.", "VennAbers.", "PriorShift.", "AutoRecalibration.")
 WITH_LABELS = ("CalibrationSummary.", "GroupedSummary.", "CalibrationMonitor.", "GroupedMonitor.")
 WITH_LABELS += ("summarize_batches", "monitor_batches")
 REAL = {name for name in OWN if "Regressor" in name or "Survival" in name or "Risk" in name}
+FEW_LABELS = [name for name in OWN if name.split(".")[0] in OF_FEW_LABELS]
+MAY_BE_MISSING = {"y_true", "proxy"}  # of few labels
+ONE_COLUMN = {"required_labels"}  # a vector alone, whose columns have no names and no order
 SAME = None  # outcome: the answer is that to the rows as they are
 
 
@@ -45,7 +48,14 @@ def list_arguments(name):
 def find_tables(name):
     """Arguments with a column for each label."""
     arguments = list_arguments(name)
+    if name in ONE_COLUMN:
+        return set()
     return PROBABILITIES & arguments if "y_true" in arguments else {"X"} if is_map(name) else set()
+
+
+def list_complete(name):
+    """Arguments of which nothing may be masked."""
+    return list_arguments(name) - (MAY_BE_MISSING if name in FEW_LABELS else set())
 
 
 def is_map(name):
@@ -55,6 +65,8 @@ def is_map(name):
 def find_labels(name):
     """The argument with the labels that columns without names are read by, if there is one."""
     if "y_proba" not in list_arguments(name) or name.startswith(WITH_LABELS):
+        return set()
+    if name in ONE_COLUMN:
         return set()
     return {"y_true", "y"} & list_arguments(name)
 
@@ -82,7 +94,7 @@ def to_categories(array):
 
 # Input: which arguments, and what is made of each. Outcome: what is said, or nothing.
 CASES = {
-    "masked": (list_arguments, lambda array: mask(array, 1), "must not be masked"),
+    "masked": (list_complete, lambda array: mask(array, 1), "must not be masked"),
     "masked-rows": (find_tables, lambda array: list(mask(array, 1)), "must not be masked"),
     "mask-of-nothing": (find_tables, lambda array: mask(array, 0), SAME),
     "names-turned": (find_tables, lambda array: name_columns(array).iloc[:, ::-1], "named after"),
@@ -109,6 +121,20 @@ def test_case(case, name):
         else:
             with pytest.raises(ValueError, match=outcome):
                 call(**given)
+
+
+@pytest.mark.parametrize("name", FEW_LABELS)
+@pytest.mark.parametrize("argument", sorted(MAY_BE_MISSING))
+@pytest.mark.parametrize("convert", [np.ma.array, list], ids=["array", "list"])
+def test_masked_labels_are_missing(name, argument, convert):
+    """Those of few labels, and verdicts, which may be missing."""
+    call, arrays = CALLS[name]
+    hole = arrays[argument].astype(float)
+    hole[:1] = np.nan
+    expected = read_answer(call(**arrays | {argument: hole}))
+    found = read_answer(call(**arrays | {argument: convert(mask(arrays[argument], 1))}))
+    for number, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(number, other, rtol=1e-12, atol=1e-15)
 
 
 # Integers that floats do not tell apart, in what has integers of its own, and booleans.

@@ -18,7 +18,9 @@ from skcal.inference import (
     MeanRecalibration,
     NetBenefitDifference,
     PooledEstimate,
+    RequiredLabels,
     RequiredSamples,
+    RowsToLabel,
     TestResult,
     audit_groups,
 )
@@ -256,6 +258,14 @@ SENTENCES = [
     (
         RequiredSamples(2486, 12.4, Interval(*[0.80012] * 3)),  # a power without Monte Carlo error
         "2,486 rows, about 12 of them positive; with them the expected result is 0.8.",
+    ),
+    (
+        RequiredLabels(1234, 20000, 0.1, 4567, 5678.9),
+        "1,234 labels and 20,000 verdicts, for 5,678.9, in place of 4,567 labels alone.",
+    ),
+    (
+        RowsToLabel(np.array([1, 2]), np.array([0.25, 0.8333, 0.5, 0.4167])),
+        "2 of 4 rows to label, each chosen with a probability of 0.25 to 0.83.",
     ),
     (
         PooledScore(0.02177, 0.0506, THREE),

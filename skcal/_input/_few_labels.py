@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from skcal._input._clusters import read_clusters
+from skcal._input._categories import list_categories
+from skcal._input._clusters import read_clusters, sort_clusters
 from skcal._input._reduction import check_predictions
 from skcal._input._validation import (
     check_number,
@@ -13,7 +14,7 @@ from skcal._input._validation import (
     show_labels,
 )
 from skcal._numerics.inference._few_labels import PartlyLabelled
-from skcal._tools._arrays import as_float64, as_readable, read, read_labels, read_numbers
+from skcal._tools._arrays import as_float64, read, read_labels, read_numbers
 from skcal._tools._warnings import warn
 
 # Labelled rows are no sample of all rows if means are further apart, in standard errors.
@@ -39,6 +40,9 @@ def read_few_labels(
     Labels may be NaN, None, or masked; so may verdicts.
     """
     values, is_labelled = _fill("y_true", y_true)
+    categories = list_categories(y_true)
+    if categories is not None:  # whose order the columns may have
+        values = pd.Series(pd.Categorical(values, categories=categories))
     rows = check_predictions(
         values, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     ).to_numpy()
@@ -51,7 +55,8 @@ def read_few_labels(
     if predictions.ndim == 2:
         predictions = predictions[:, rows.positive_column]
     n_rows = len(predictions)
-    verdicts, has_verdict = _read_proxies(proxy, rows, n_rows)
+    others = np.unique(read_labels("y_true", values) if labels is None else np.asarray(labels))
+    verdicts, has_verdict = _read_proxies(proxy, rows, n_rows, others)
     if is_labelled.all() and len(has_verdict) and not has_verdict.mean(axis=1).min() > 0.5:
         raise ValueError(
             "y_true has all labels, and proxy few verdicts. Are y_true and proxy swapped?"
@@ -79,6 +84,17 @@ def read_few_labels(
     return found, present
 
 
+def arrange_clusters(rows):
+    """Rows that stand for clusters of copies, or in an order that no name of a cluster decides."""
+    rows = rows.unite_copies()
+    if rows.member is None:
+        return rows
+    given = rows.is_labelled, rows.predictions, *rows.opinions, *rows.has_verdict, rows.probability
+    columns = np.stack(given, axis=1).astype(np.float64)
+    member, order = sort_clusters(rows.member, columns, rows.residuals, rows.weights)
+    return rows.take(order)._replace(member=member)
+
+
 def _refuse_nothing_known(is_labelled, has_verdict):
     if not is_labelled.any():
         raise ValueError("y_true must hold labels of rows whose weight is above 0; got none.")
@@ -95,6 +111,8 @@ def _fill(name, values):
     if isinstance(values, np.ma.MaskedArray):
         found, is_missing = values.data, np.ma.getmaskarray(values)
     else:
+        if isinstance(values, list | tuple):
+            values = [None if value is np.ma.masked else value for value in values]
         found = read(name, values)
         if isinstance(found, list | tuple):
             found = pd.Series(found, dtype=object)
@@ -116,12 +134,12 @@ def _fill(name, values):
     return found.tolist() if found.dtype.kind == "O" else found, ~is_missing
 
 
-def _read_proxies(proxy, rows, n_rows):
+def _read_proxies(proxy, rows, n_rows, others):
     """Verdicts as probabilities, and which are given: a row for each judge."""
     if proxy is None:
         return np.zeros((0, n_rows)), np.zeros((0, n_rows), dtype=bool)
     columns = _list_columns(proxy)
-    pairs = [_read_proxy(column, rows) for column in columns]
+    pairs = [_read_proxy(column, rows, others) for column in columns]
     for verdicts, _ in pairs:
         if len(verdicts) != n_rows:
             raise ValueError(
@@ -131,7 +149,8 @@ def _read_proxies(proxy, rows, n_rows):
 
 
 def _list_columns(proxy):
-    proxy = as_readable(proxy)
+    if not isinstance(proxy, np.ma.MaskedArray | list | tuple):  # what is masked is missing
+        proxy = read("proxy", proxy)
     if hasattr(proxy, "columns"):
         return [proxy[name] for name in proxy.columns]
     if isinstance(proxy, np.ndarray) and proxy.ndim == 2:
@@ -141,8 +160,11 @@ def _list_columns(proxy):
     return [proxy]
 
 
-def _read_proxy(column, rows):
-    """Whether labels are the positive one, and probabilities as they are; and which are given."""
+def _read_proxy(column, rows, others):
+    """Whether labels are the positive one, and probabilities as they are; and which are given.
+
+    Of a class against the rest, `others` are the labels that verdicts may be if they exceed [0, 1].
+    """
     values, is_given = _fill("proxy", column)
     values = read_labels("proxy", values)
     positive, known = rows.positive_label, rows.labels
@@ -157,7 +179,11 @@ def _read_proxy(column, rows):
         numbers = clip_rounding(as_float64(values))
         if is_inside(numbers):
             return numbers, is_given
+        is_known = others.dtype.kind in "biuf" and np.isin(values, others).all()
+        if positive is not None and is_known:
+            return 1.0 * (values == positive), is_given
     known = np.array([0, 1]) if known is None else known
+    known = others if positive is not None and len(others) > 2 else known
     raise ValueError(
         "proxy must hold probabilities in [0, 1], or the labels of y_true, "
         f"{show_labels(known)}; got {show_labels(np.unique(values))}."
@@ -169,6 +195,7 @@ def _read_probability(probability, is_labelled, clusters):
     n_rows, n_labels = len(is_labelled), int(is_labelled.sum())
     if probability is None:
         return np.full(n_rows, n_labels / n_rows)
+    probability = read("sampling_probability", probability)
     if np.ndim(probability) == 0:
         value = check_number("sampling_probability", probability, 0)
         values = np.full(n_rows, value)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._input._few_labels import read_few_labels, read_proxy_weight
+from skcal._input._few_labels import arrange_clusters, read_few_labels, read_proxy_weight
 from skcal._input._predicted._means import MeanRows
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.curves._mean_curve import choose_bandwidth
@@ -168,7 +168,7 @@ class PredictionPoweredReliabilityDisplay(ShownInNotebooks):
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         width = bandwidth if bandwidth == "auto" else check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
-        rows, _ = read_few_labels(
+        given, _ = read_few_labels(
             y_true,
             y_proba,
             proxy,
@@ -178,11 +178,12 @@ class PredictionPoweredReliabilityDisplay(ShownInNotebooks):
             sample_weight=sample_weight,
             clusters=clusters,
         )
+        rows = arrange_clusters(given)
         targets, _ = make_targets(rows, read_proxy_weight(proxy_weight, rows))
         worth = count_effective_labels(rows, targets)
         width = choose_bandwidth(worth) if width == "auto" else width
         curve = _make_curve(rows, targets, width, level)
-        n_labels = int(rows.is_labelled.sum())
+        n_labels = int(given.is_labelled.sum())
         display = cls(
             curve=curve, n_labels=n_labels, effective_labels=worth, confidence_level=level
         )

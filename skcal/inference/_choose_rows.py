@@ -23,6 +23,8 @@ from skcal._tools._typing import ArrayLike, RandomState
 class RowsToLabel(NamedTuple):
     """Result of `choose_rows_to_label`.
 
+    ``print`` shows it as a sentence.
+
     Attributes
     ----------
     rows : ndarray of int of shape (budget,)
@@ -34,6 +36,13 @@ class RowsToLabel(NamedTuple):
 
     rows: np.ndarray
     sampling_probability: np.ndarray
+
+    def __str__(self) -> str:
+        low, high = self.sampling_probability.min(), self.sampling_probability.max()
+        return (
+            f"{len(self.rows):,} of {len(self.sampling_probability):,} rows to label, each chosen "
+            f"with a probability of {low:.2g} to {high:.2g}."
+        )
 
 
 def choose_rows_to_label(

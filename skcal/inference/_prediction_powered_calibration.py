@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from skcal._input._few_labels import read_few_labels, read_proxy_weight
+from skcal._input._few_labels import arrange_clusters, read_few_labels, read_proxy_weight
 from skcal._input._reduction import Predictions
 from skcal._input._validation import check_confidence_level, check_rng
 from skcal._numerics.inference._few_labels import (
@@ -238,7 +238,7 @@ def prediction_powered_calibration(
     0.91 (0.85 to 0.96)
     """
     level, rng = check_confidence_level(confidence_level), check_rng(random_state)
-    rows, _ = read_few_labels(
+    given, _ = read_few_labels(
         y_true,
         y_proba,
         proxy,
@@ -248,6 +248,7 @@ def prediction_powered_calibration(
         sample_weight=sample_weight,
         clusters=clusters,
     )
+    rows = arrange_clusters(given)
     targets, weight = make_targets(rows, read_proxy_weight(proxy_weight, rows))
     _warn_of_no_help(rows, targets)
     observed, ratio = compare_sums(rows, targets, level)
@@ -272,13 +273,13 @@ def prediction_powered_calibration(
         slope,
         _bound_smooth_ece(rows, targets, level, rng),
         test,
-        int(rows.is_labelled.sum()),
-        int(rows.has_verdict.any(axis=0).sum()),
+        int(given.is_labelled.sum()),
+        int(given.has_verdict.any(axis=0).sum()),
         count_effective_labels(rows, targets),
         weight,
         sensitivity,
         specificity,
-        int(len(targets) - is_open.sum()),
+        int(np.isin(given.predictions, (0, 1)).sum()),
     )
 
 

@@ -178,16 +178,16 @@ def _read_plan(y_proba, agreement, y_true, proxy):
     """Variance of a residual, what verdicts leave of it, and the mean prediction."""
     if (agreement is None) == (y_true is None):
         raise ValueError("Either agreement, or y_true and proxy of a pilot must be given.")
+    proba = as_float64(check_proba("y_proba", read_numbers("y_proba", y_proba)))
+    if proba.ndim == 2:
+        raise ValueError(f"y_proba must have one column; got {proba.shape[1]}.")
     if y_true is None:
-        proba = as_float64(check_proba("y_proba", read_numbers("y_proba", y_proba)))
-        if proba.ndim == 2:
-            raise ValueError(f"y_proba must have one column; got {proba.shape[1]}.")
         whole, left = expect_variances(proba, check_inside("agreement", agreement))
         mean = proba.mean()
     else:
         if proxy is None:
             raise ValueError("proxy must hold the verdicts of the pilot; got None.")
-        rows, _ = read_few_labels(y_true, y_proba, proxy)
+        rows, _ = read_few_labels(y_true, proba, proxy)
         rows = rows._replace(probability=np.minimum(rows.probability, 0.5))
         read_proxy_weight("auto", rows)
         whole, mean = measure_label_variance(rows), rows.predictions.mean()

@@ -98,6 +98,12 @@ RANDOM = {
     squared_kernel_calibration_test: partial(squared_kernel_calibration_test, Y, V, **FEW),
     inference.mean_calibration_test: partial(inference.mean_calibration_test, Y, V, **FEW),
     recalibration_gain: partial(recalibration_gain, 1 - Y, V, recalibrator="temperature"),
+    inference.choose_rows_to_label: lambda **options: list(
+        inference.choose_rows_to_label(V, 20, **options).rows
+    ),
+    inference.prediction_powered_calibration: lambda **options: (
+        inference.prediction_powered_calibration(Y, V, **FEW | options).test
+    ),
     required_samples: partial(required_samples, V, effect={"slope": 0.3}, **FEW),
     t_cal_test: partial(t_cal_test, Y, V, **FEW),
 }
@@ -128,6 +134,8 @@ def test_every_function_is_among_them():
     apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
     apart.add(inference.mean_recalibration)
     apart.add(inference.compare_calibration)  # of several models
+    apart |= {inference.prediction_powered_targets, inference.prediction_powered_calibration}
+    apart.add(inference.required_labels)  # of few labels, as the two above: test_few_labels.py
     assert labelled == {*called, *apart}
     assert {f for f in functions if takes(f, "random_state")} == {*RANDOM}
     weighted = {name for name, call in CALLS.items() if takes(call, "sample_weight")}

@@ -146,6 +146,23 @@ def test_another_positive_label_turns_everything_around():
     np.testing.assert_allclose(found, expected)
 
 
+@pytest.mark.parametrize("of_words", [False, True])
+def test_labels_of_several_classes_are_verdicts(of_words):
+    """Those of one class against the rest."""
+    rng = np.random.default_rng(0)
+    p, y = rng.dirichlet([1, 1, 1], 200), rng.integers(0, 3, 200)
+    f, seen = np.where(rng.random(200) < 0.8, y, 0), rng.random(200) < 0.4
+    names = np.array(["a", "b", "c"] if of_words else [0, 1, 2], dtype=object)
+    for k in range(3):
+        expected = prediction_powered_targets(
+            np.where(seen, y == k, np.nan), p[:, k], 1.0 * (f == k)
+        )
+        found = prediction_powered_targets(
+            np.where(seen, names[y], None), p, names[f], pos_label=names[k]
+        )
+        np.testing.assert_allclose(found, expected)
+
+
 def test_missing_verdicts_are_predictions():
     p, label, f, _ = draw(n=200, n_labels=60)
     f[::3] = np.nan

@@ -49,7 +49,7 @@ class PartlyLabelled(NamedTuple):
     member: np.ndarray | None
 
     def take(self, rows):
-        """Some of the rows, by a mask."""
+        """Some of the rows, by a mask or by numbers."""
         member = None if self.member is None else self.member[rows]
         columns = self.opinions[:, rows], self.has_verdict[:, rows]
         return PartlyLabelled(
@@ -61,6 +61,20 @@ class PartlyLabelled(NamedTuple):
             self.weights[rows],
             member,
         )
+
+    def unite_copies(self):
+        """A row for each cluster, without clusters, if all rows of each are alike; else these."""
+        if self.member is None:
+            return self
+        names, first, member = np.unique(self.member, return_index=True, return_inverse=True)
+        own = first[member]
+        columns = (*self[:3], *self.opinions, *self.has_verdict, self.probability)
+        if not all((column == column[own]).all() for column in columns):
+            return self
+        # In the order of their rows, which no name decides.
+        mass = np.bincount(member, self.weights)[np.argsort(first)]
+        united = self if len(names) == len(member) else self.take(np.sort(first))
+        return united._replace(weights=mass / mass.max(), member=None)
 
     def forget_verdicts(self):
         """The same rows without a judge."""
