@@ -81,7 +81,13 @@ def survival_at(time: float | ArrayLike, survival: ArrayLike, *, times: ArrayLik
     True
     """
     curves = read_numbers("survival", survival)
-    places = read_row_times(np.full(len(curves), time) if isinstance(time, Real) else time)
+    if curves.ndim != 2:
+        raise ValueError(
+            "survival must have shape (n_samples, n_times), a row for each of time and a column "
+            f"for each of times; got shape {curves.shape}."
+        )
+    is_one = isinstance(time, Real) or getattr(time, "ndim", 1) == 0
+    places = read_row_times(np.full(len(curves), time) if is_one else time)
     known = read_numbers("times", times).astype(np.float64)
     if known.ndim != 1 or len(known) == 0:
         raise ValueError(f"times must be one-dimensional and not empty; got shape {known.shape}.")
@@ -94,9 +100,18 @@ def survival_at(time: float | ArrayLike, survival: ArrayLike, *, times: ArrayLik
             f"row {row}. End the follow-up there, with event & (time <= h) and np.minimum(time, h)."
         )
     curves = _check_curves(curves, (len(places), len(known)))
-    if known[0] > 0:
+    if known[0] == 0:
+        _refuse_losses_at_start(curves[:, 0])
+        curves[:, 0] = 1.0
+    else:
         known, curves = np.insert(known, 0, 0.0), np.insert(curves, 0, 1.0, axis=1)
     return read_between(places, known, curves)
+
+
+def _refuse_losses_at_start(first):
+    if (first < 1 - _ROUNDING).any():
+        row = first.argmin()
+        raise ValueError(f"survival must be 1 at time 0; got {first[row]:.3g} at row {row}.")
 
 
 def _check_curves(curves, shape):

@@ -78,7 +78,7 @@ def test_tables_with_time_0_and_single_precision():
         ({"times": [1, np.inf]}, "^times must be from 0 on and increasing"),
         (
             {"survival": [0.5, 0.2]},
-            r"^survival must have shape \(2, 2\), a row for each of time and",
+            r"^survival must have shape \(n_samples, n_times\), a row for each of time and",
         ),
         ({"survival": [[0.5, 0.2], [0.5, 1.2]]}, r"^survival must lie in \[0, 1\]; got 1.2"),
         (
@@ -127,3 +127,15 @@ def test_steps_of_groups_are_warned_of(test):
         test(event, survival)
     with pytest.raises(ValueError, match=r"got shape \(500, 2\)\. survival_at reads curves"):
         test(event, np.column_stack([survival, survival]))
+
+
+def test_one_time_serves_all_rows():
+    curves = [[0.9, 0.5], [0.8, 0.4]]
+    expected = survival_at([2.0, 2.0], curves, times=[1, 2])
+    for time in (2.0, np.float32(2), np.array(2.0)):
+        np.testing.assert_array_equal(survival_at(time, curves, times=[1, 2]), expected)
+
+
+def test_all_survive_at_time_0():
+    with pytest.raises(ValueError, match=r"^survival must be 1 at time 0; got 0\.5 at row 0\.$"):
+        survival_at([1.0], [[0.5, 0.4]], times=[0, 2])
