@@ -114,6 +114,9 @@ def _report(options):
     labels = None if options.labels is None else [read_label(v, y_true) for v in options.labels]
     y_proba, labels = _read_models(file, models, y_true, labels, options.percent)
     single = {v: file.read([v])[v] for v in (options.sample_weight, options.clusters) if v}
+    groups = options.groups and file.read(options.groups)
+    for column in [*single.values(), *(groups[v] for v in options.groups or ())]:
+        file.refuse_missing(column)
     weight = options.sample_weight and read_numbers(file, single[options.sample_weight])
     report = calibration_report(
         y_true,
@@ -121,7 +124,7 @@ def _report(options):
         sample_weight=weight,
         pos_label=None if options.pos_label is None else read_label(options.pos_label, y_true),
         labels=labels,
-        groups=options.groups and file.read(options.groups),
+        groups=groups,
         clusters=single.get(options.clusters),
         random_state=options.random_state,
     )
@@ -142,6 +145,11 @@ def _read_models(file, models, y_true, labels, percent):
         if len(columns) > 1:
             own = labels or match_labels(columns, y_true)
             own = own or [read_label(name, y_true) for name in columns]
+            if len(own) != len(columns) or len(set(own)) < len(own):
+                raise ValueError(
+                    f"--labels must name each of the {len(columns)} columns of --p once; got "
+                    f"{len(own)}."
+                )
             order = order or sorted(own)
             if set(own) != set(order):
                 raise ValueError("--p must have columns of the same labels for each model.")

@@ -154,6 +154,14 @@ def test_files_that_cannot_be_read_or_written(binary, write, capsys, tmp_path):
     assert out.startswith("Calibration report")
 
 
+@pytest.mark.parametrize("labels", ["0", "0 0 2", "0 1 2 0"])
+def test_labels_name_each_column_once(labels, animals, write, capsys):
+    columns = ["--y", "code", "--p", "dog", "bird", "cat", "--labels", *labels.split()]
+    with pytest.raises(SystemExit):
+        main(["report", write(animals), *columns])
+    assert "--labels must name each of the 3 columns of --p once" in capsys.readouterr().err
+
+
 def test_labels_that_contradict_the_names_of_columns(animals, write, capsys):
     columns = ["--y", "animal", "--p", "dog", "bird", "cat", "--labels", "cat", "dog", "bird"]
     _, message = fail(capsys, "report", write(animals), *columns)
