@@ -21,6 +21,7 @@ from skcal.regression import (
     RecalibratedRegressorCV,
     continuous_ranked_probability_score,
 )
+from tests.chance import most_of
 
 every_class = pytest.mark.parametrize("R", [EnsembleScaling, AutoEnsemble])
 
@@ -201,7 +202,7 @@ def test_methods_of_an_ensemble():
     for q in (0.2, 0.8):  # that of the first row is between .25 and .75
         with pytest.raises(ValueError, match=f"between 0.25 and 0.75 for rows of 3.*; got {q}"):
             law.ppf(q)
-    with pytest.raises(ValueError, match=r"row of members must have .* not NaN; row 1 has none"):
+    with pytest.raises(ValueError, match=r"^members must have a member .*; row 1 has none"):
         Ensemble([[1.0], [np.nan]]).ppf(0.5)
     with pytest.raises(ValueError, match=r"x must be one number, or one for each of the 2 rows"):
         law.cdf([1.0, 2.0, 3.0])
@@ -302,15 +303,14 @@ def test_gain_is_that_of_weights_from_the_other_folds():
     assert model.gain_ == pytest.approx(model.scores_[0] - loss)
 
 
-@pytest.mark.parametrize("n_members", [3, 10])
-def test_right_ensembles_of_few_members_stay(n_members):
-    """Each changes in at most 10 % of samples: all 6 do with a probability of 1e-6."""
-    n_changed = 0
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
+def test_right_ensembles_of_few_members_stay():
+    """A tenth of them may change."""
+    n_changed, n_samples = 0, 20
+    for seed in range(n_samples):
+        rng, n_members = np.random.default_rng(seed), (3, 10)[seed % 2]
         pooled = rng.normal(size=(80, 1)) + rng.normal(size=(80, n_members + 1))
         n_changed += AutoEnsemble(cv=2).fit(pooled[:, 1:], pooled[:, 0]).weights_[0] < 1
-    assert n_changed < 6
+    assert n_changed <= most_of(n_samples, 0.1)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -373,3 +373,16 @@ def test_repair_never_harms_beyond_noise(n_rows, n_members, error):
     assert harm.max() < 8
     if n_rows == 250 and error != "none":
         assert harm.mean() < -1
+
+
+def test_levels_beyond_few_members_are_refused_by_their_name():
+    members, y = draw(4, 30)
+    model = EnsembleScaling().fit(members, y)
+    n_members = members.shape[1]
+    most = (n_members - 1) / (n_members + 1)
+    found = model.predict_interval(members, most)
+    np.testing.assert_allclose(found, np.sort(model.transform(members), axis=1)[:, [0, -1]])
+    with pytest.raises(ValueError, match=r"^confidence_level must be at most"):
+        model.predict_interval(members, most + 0.01)
+    with pytest.raises(ValueError, match=r"^quantiles must lie between"):
+        model.predict_quantiles(members, [0.01, 0.5])

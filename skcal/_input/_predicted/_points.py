@@ -275,8 +275,8 @@ def _read_matrix(name, members, missing=False):
     is_empty = np.isnan(members).all(axis=1)
     if is_empty.any():
         raise ValueError(
-            f"Each row of {name[0].lower()}{name[1:]} must have a member that is not NaN; "
-            f"row {np.flatnonzero(is_empty)[0]} has none."
+            f"{name} must have a member that is not NaN in each row; row "
+            f"{np.flatnonzero(is_empty)[0]} has none."
         )
     return members
 
