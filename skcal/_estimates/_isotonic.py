@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from skcal._numerics.curves._isotonic_band import bound_isotonic_curve, find_blocks
-from skcal._numerics.errors._bregman import mean_outcome
+from skcal._numerics.errors._bregman import expect_divergence, mean_outcome
 
 
 def pool_isotonically(ties):
@@ -51,3 +51,17 @@ def bound_sample(sample, confidence_level):
     low = np.append(0.0, low)[np.searchsorted(lasts, knots, side="right")]
     high = np.append(high, 1.0)[np.searchsorted(firsts, knots, side="left")]
     return knots, low, high
+
+
+def score_isotonically(ties, divergence, means=None):
+    """Mean score of the predictions, of their isotonic recalibration and of the base rate.
+
+    `means` are those of `regress_isotonically`, if they are known.
+    """
+    means = regress_isotonically(ties) if means is None else means
+    negative = ties.weight - ties.positive
+    rate = np.full(len(negative), mean_outcome(ties.positive.sum(), negative.sum()))
+    return [
+        expect_divergence(divergence, ties.positive, negative, forecast) / ties.total_weight
+        for forecast in (ties.predictions, means, rate)
+    ]

@@ -156,6 +156,8 @@ def _list_columns(proxy):
     if isinstance(proxy, np.ndarray) and proxy.ndim == 2:
         return list(proxy.T)
     if isinstance(proxy, list | tuple) and len(proxy) and np.ndim(proxy[0]) == 1:
+        if len({np.size(row) for row in proxy}) > 1:
+            raise ValueError("proxy must have as many verdicts in each row.")
         return list(zip(*proxy, strict=True))
     return [proxy]
 
@@ -258,7 +260,10 @@ def _warn_of_agreement(is_labelled, residuals, opinions, has_verdict):
 
 
 def read_proxy_weight(proxy_weight, rows):
-    """A weight for each judge, None for "auto", which needs a label more than it has numbers."""
+    """A weight for each judge; None for "auto", which needs two labels more than it fits numbers.
+
+    These are a level, and one for each judge.
+    """
     n_judges, n_labels = len(rows.opinions), int(rows.is_labelled.sum())
     if isinstance(proxy_weight, str):
         check_option("proxy_weight", proxy_weight, ("auto",))

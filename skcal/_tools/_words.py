@@ -14,8 +14,6 @@ _LONGEST_LABEL = 24
 _TINY = 1e-4
 # Whole numbers below this are shown with all digits, such as Unix times in nanoseconds.
 _LARGEST_WHOLE = 1e21
-# How likely chance alone may be where a sentence says that risks are wrong.
-_ALPHA = 0.05
 # If the ratio may be further from 1, a sentence says so: chance may hide what matters.
 _COARSE = 1.25
 
@@ -155,7 +153,7 @@ def show_threshold(threshold):
 
 def judge_risks(pvalue, ratio, slope, risks="risks"):
     """What a p-value, and the intervals of O/E and of the slope, say of risks."""
-    if pvalue > _ALPHA:
+    if pvalue > SIGNIFICANT:
         is_known = ratio.low * _COARSE >= 1 and ratio.high <= _COARSE
         may_be = "" if is_known else f", but O/E may be {ratio.low:.2g} to {ratio.high:.2g}"
         return "no more than chance" + may_be
@@ -177,3 +175,18 @@ def judge_risks(pvalue, ratio, slope, risks="risks"):
     if slope.low > 1:
         return "right on the whole, but not extreme enough"
     return "right on the whole, but wrong for some"
+
+
+def tell_certain(n_certain, slope, what):
+    """End of a sentence about rows that intercept and slope leave out, such as those of a risk."""
+    if n_certain == 0:
+        return ""
+    count = show_count(n_certain, "row")
+    if np.isnan(slope.estimate):
+        return f" {count} with {what} of exactly 0 or 1 have no log odds."
+    return f" Intercept and slope leave out {count} with {what} of exactly 0 or 1."
+
+
+def show_count(number, noun):
+    """A number of things, such as "1 row" and "200 rows"."""
+    return f"{number:.0f} {noun}{'' if round(number) == 1 else 's'}"

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, find_edges
-from skcal._estimates._isotonic import regress_isotonically
+from skcal._estimates._isotonic import regress_isotonically, score_isotonically
 from skcal._estimates._smooth import (
     CURVE_SCALES,
     NARROWEST,
@@ -29,6 +29,7 @@ from skcal._input._validation import (
 )
 from skcal._numerics.curves._adaptive import ENOUGH_EVENTS, N_BANDWIDTHS
 from skcal._numerics.errors._binned import count_bins
+from skcal._numerics.errors._bregman import squared_difference
 from skcal.diagrams._figure import CROWDED
 from skcal.diagrams._frame import NEAR
 from skcal.diagrams._layer import check_layers
@@ -439,17 +440,10 @@ class Estimate:
 
 
 def _decompose_brier(ties, means):
-    """Parts of the Brier score by isotonic means: what they save of it, what they are better than
-    the base rate, and the score of that.
-    """
-    rate = ties.positive.sum() / ties.total_weight
-    given, recalibrated, constant = (
-        float(np.sum(ties.weight * p**2 - 2 * ties.positive * p + ties.positive))
-        / ties.total_weight
-        for p in (ties.predictions, means, np.full_like(means, rate))
-    )
+    """What isotonic means save of the Brier score, and what the base rate scores."""
+    own, recalibrated, constant = score_isotonically(ties, squared_difference, means)
     return {
-        "miscalibration": given - recalibrated,
+        "miscalibration": own - recalibrated,
         "discrimination": constant - recalibrated,
         "uncertainty": constant,
     }

@@ -287,8 +287,7 @@ class MeanReliabilityDisplay(ShownInNotebooks):
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         check_option("kind", kind, _KINDS)
-        if bandwidth != "auto":
-            bandwidth = check_bandwidth(bandwidth)
+        bandwidth = check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
         curves = []
         models = name_models(y_pred, name, "y_pred", "Regressor")
@@ -416,6 +415,10 @@ def _draw_band(display, axes, curve, is_log, style):
 
 
 def check_bandwidth(bandwidth):
+    """A share of the rows, or "auto"."""
+    if isinstance(bandwidth, str):
+        check_option("bandwidth", bandwidth, ("auto",))
+        return bandwidth
     bandwidth = check_number("bandwidth", bandwidth, 0.02)
     if bandwidth > 1:
         raise ValueError(f"bandwidth must be at most 1, all rows; got {bandwidth:g}.")

@@ -12,6 +12,7 @@ from skcal._input._validation import check_confidence_level
 from skcal._numerics.curves._mean_curve import choose_bandwidth
 from skcal._numerics.inference._few_labels import count_effective_labels, make_targets
 from skcal._tools._typing import ArrayLike
+from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import open_figure
 from skcal.diagrams._mean_reliability import (
     MeanReliabilityCurve,
@@ -119,7 +120,7 @@ class PredictionPoweredReliabilityDisplay(ShownInNotebooks):
         sample_weight: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
         proxy_weight: float | ArrayLike | Literal["auto"] = "auto",
-        bandwidth: float | str = "auto",
+        bandwidth: float | Literal["auto"] = "auto",
         confidence_level: float = 0.95,
         ax: Axes | None = None,
         **plot_kwargs: Any,
@@ -166,7 +167,7 @@ class PredictionPoweredReliabilityDisplay(ShownInNotebooks):
             The display, drawn.
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
-        width = bandwidth if bandwidth == "auto" else check_bandwidth(bandwidth)
+        width = check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
         given, _ = read_few_labels(
             y_true,
@@ -181,7 +182,7 @@ class PredictionPoweredReliabilityDisplay(ShownInNotebooks):
         rows = arrange_clusters(given)
         targets, _ = make_targets(rows, read_proxy_weight(proxy_weight, rows))
         worth = count_effective_labels(rows, targets)
-        width = choose_bandwidth(worth) if width == "auto" else width
+        width = choose_bandwidth(worth) if isinstance(width, str) else width
         curve = _make_curve(rows, targets, width, level)
         n_labels = int(given.is_labelled.sum())
         display = cls(
@@ -231,8 +232,10 @@ class PredictionPoweredReliabilityDisplay(ShownInNotebooks):
             self.panel_ = MeanReliabilityDisplay(
                 curves=[self.curve], confidence_level=self.confidence_level
             )
+            check_shown(self.ax_, _QUANTITIES)
             draw_means(self.panel_, self.ax_, [None], styles)
-            finish_values(self.ax_, _QUANTITIES, despine=despine, legend=False)
+            keep_shown(self.panel_.lines_, _QUANTITIES)
+            finish_values(self.ax_, _QUANTITIES, despine=despine)
             if self.n_labels is not None and self.effective_labels is not None:
                 self.ax_.set_title(
                     f"{self.n_labels} labels, worth {self.effective_labels:.0f}", fontsize="medium"
@@ -249,11 +252,11 @@ def _make_curve(rows, targets, width, level):
     else:
         n_pairs = max(1.0, 1 / (_WINDOW * width))
         padded = rows.pad(targets, n_places=int(np.ceil(2 * n_pairs)), n_pairs=n_pairs)
-    plain = _read(targets, rows.predictions, rows.weights, rows.member)
+    plain = _make_rows(targets, rows.predictions, rows.weights, rows.member)
     found = make_curve(plain, "auto", width, level)
-    places, *ends = make_curve(_read(*padded), "auto", width, level).band
+    places, *ends = make_curve(_make_rows(*padded), "auto", width, level).band
     return found._replace(band=(places, *(np.clip(end, 0.0, 1.0) for end in ends)))
 
 
-def _read(targets, predictions, weights, member):
+def _make_rows(targets, predictions, weights, member):
     return MeanRows(targets, predictions, None if (weights == 1).all() else weights, member)

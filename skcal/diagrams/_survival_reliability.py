@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         censored: int | None = None,
         strata: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
-        bandwidth: float | str = "auto",
+        bandwidth: float | Literal["auto"] = "auto",
         confidence_level: float = 0.95,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -186,7 +186,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
             The display, drawn.
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
-        width = bandwidth if bandwidth == "auto" else check_bandwidth(bandwidth)
+        width = check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
         horizons, values, risks, telling, _ = read_predicted_risks(
             event,

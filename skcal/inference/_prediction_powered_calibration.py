@@ -24,7 +24,13 @@ from skcal._sources._row_source import RowSource
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._warnings import warn
-from skcal._tools._words import judge_risks, show_percentages, show_pvalue
+from skcal._tools._words import (
+    judge_risks,
+    show_count,
+    show_percentages,
+    show_pvalue,
+    tell_certain,
+)
 from skcal.inference._interval_result import Interval
 from skcal.inference._mean_calibration import mean_calibration_test
 from skcal.inference._mean_recalibration import mean_recalibration
@@ -95,12 +101,15 @@ class PredictionPoweredCalibration(NamedTuple):
 
     def __str__(self) -> str:
         expected, observed, low, high = show_percentages(self.expected, *self.observed)
-        verdicts = f" and {self.n_verdicts} verdicts" if self.n_verdicts else ""
+        given = show_count(self.n_labels, "label")
+        if self.n_verdicts:
+            given += f" and {show_count(self.n_verdicts, 'verdict')}"
         judged = judge_risks(self.test.pvalue, self.ratio, self.slope, "probabilities")
         return (
             f"{expected} are expected and {observed} come true ({low} to {high}): "
-            f"{judged} ({show_pvalue(self.test.pvalue)}), by {self.n_labels} labels{verdicts}, "
-            f"worth {self.effective_labels:.0f} labels."
+            f"{judged} ({show_pvalue(self.test.pvalue)}), by {given}, worth "
+            f"{show_count(self.effective_labels, 'label')}."
+            f"{tell_certain(self.n_certain, self.slope, 'a probability')}"
         )
 
 

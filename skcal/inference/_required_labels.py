@@ -60,6 +60,8 @@ class RequiredLabels(NamedTuple):
 
     def __str__(self) -> str:
         cost = "" if self.cost is None else f", for {self.cost:,.6g}"
+        if self.n_labels >= self.n_labels_alone:
+            return f"A judge does not pay: {self.n_labels_alone:,} labels alone do."
         return (
             f"{self.n_labels:,} labels and {self.n_rows:,} verdicts{cost}, in place of "
             f"{self.n_labels_alone:,} labels alone."
@@ -178,6 +180,8 @@ def _read_plan(y_proba, agreement, y_true, proxy):
     """Variance of a residual, what verdicts leave of it, and the mean prediction."""
     if (agreement is None) == (y_true is None):
         raise ValueError("Either agreement, or y_true and proxy of a pilot must be given.")
+    if y_true is None and proxy is not None:
+        raise ValueError("proxy must be None beside agreement, which stands for it.")
     proba = as_float64(check_proba("y_proba", read_numbers("y_proba", y_proba)))
     if proba.ndim == 2:
         raise ValueError(f"y_proba must have one column; got {proba.shape[1]}.")

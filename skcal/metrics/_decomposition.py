@@ -15,13 +15,13 @@ from skcal._estimates._divergences import (
     find_divergences,
     measure_total,
 )
-from skcal._estimates._isotonic import regress_isotonically
+from skcal._estimates._isotonic import regress_isotonically, score_isotonically
 from skcal._input._reduction import REDUCTIONS, check_predictions, list_shares, reduce_to_samples
 from skcal._input._sample import CHUNK
 from skcal._input._validation import check_bins, check_number, check_option
 from skcal._numerics.cells._grid import cubic_nodes, sum_moments
 from skcal._numerics.curves._kernel_curve import RESIDUAL_CELLS, SMALLEST_BANDWIDTH, find_bandwidth
-from skcal._numerics.errors._bregman import expect_divergence, mean_outcome, squared_difference
+from skcal._numerics.errors._bregman import mean_outcome, squared_difference
 from skcal._numerics.errors._decomposition import (
     count_cells,
     gaussian_kernel,
@@ -380,20 +380,9 @@ def corp_decomposition(
         reduction=reduction,
         on_device=True,
     )
-    scores = [_score_three_times(sample, divergence) for sample in samples]
+    scores = [score_isotonically(sample.sorted, divergence) for sample in samples]
     own, recalibrated, constant = (list_shares(samples) @ np.array(scores)).tolist()
     return CORPDecomposition(own, own - recalibrated, constant - recalibrated, constant)
-
-
-def _score_three_times(sample, divergence):
-    """Mean score of the predictions, of their isotonic recalibration and of the base rate."""
-    ties = sample.sorted
-    negative = ties.weight - ties.positive
-    rate = np.full(len(negative), mean_outcome(ties.positive.sum(), negative.sum()))
-    return [
-        expect_divergence(divergence, ties.positive, negative, forecast) / ties.total_weight
-        for forecast in (ties.predictions, regress_isotonically(ties), rate)
-    ]
 
 
 # --------------------------------------------------------------------------- mean outcomes

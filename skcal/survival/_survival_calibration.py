@@ -21,7 +21,7 @@ from skcal._sources._row_source import RowSource
 from skcal._tools._least_pvalue import carry_least
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
-from skcal._tools._words import judge_risks, show_percentages, show_pvalue
+from skcal._tools._words import judge_risks, show_percentages, show_pvalue, tell_certain
 from skcal.inference import (
     Interval,
     TestResult,
@@ -85,17 +85,8 @@ class HorizonCalibration(NamedTuple):
         return (
             f"Up to {self.horizon:g}, {observed} have the event and {expected} were expected: "
             f"{judge_risks(self.pvalue, self.ratio, self.slope)} ({show_pvalue(self.pvalue)})."
-            f"{_tell_certain(self)}"
+            f"{tell_certain(self.n_certain, self.slope, 'a risk')}"
         )
-
-
-def _tell_certain(found):
-    if found.n_certain == 0:
-        return ""
-    count = "1 row" if found.n_certain == 1 else f"{found.n_certain} rows"
-    if np.isnan(found.slope.estimate):
-        return f" {count} with a risk of exactly 0 or 1 have no log odds."
-    return f" Intercept and slope leave out {count} with a risk of exactly 0 or 1."
 
 
 @as_record

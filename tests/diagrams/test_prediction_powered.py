@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skcal.diagrams import MeanReliabilityDisplay, PredictionPoweredReliabilityDisplay
+from skcal.diagrams import (
+    MeanReliabilityDisplay,
+    PredictionPoweredReliabilityDisplay,
+    ReliabilityDisplay,
+)
 from skcal.inference import prediction_powered_calibration, prediction_powered_targets
 
 draw = PredictionPoweredReliabilityDisplay.from_predictions
@@ -77,3 +81,16 @@ def test_bad_options(options, message):
     label, p, f, _ = draw_rows()
     with pytest.raises((ValueError, TypeError), match=message):
         draw(label, p, f, **options)
+
+
+def test_axes_of_other_quantities_are_refused():
+    rng = np.random.default_rng(0)
+    proba = rng.random(60)
+    y = (rng.random(60) < proba).astype(float)
+    seen = np.where(np.arange(60) < 40, y, np.nan)
+    display = PredictionPoweredReliabilityDisplay.from_predictions(seen, proba, (y > 0.5) * 0.8)
+    assert "95 % band" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    with pytest.raises(
+        ValueError, match="ax must be empty, or show the quantities of this display"
+    ):
+        ReliabilityDisplay.from_predictions(y.astype(int), proba, ax=display.ax_)

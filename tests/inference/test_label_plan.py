@@ -210,3 +210,12 @@ def test_bad_plans(arguments, message):
     given = {"y_proba": [0.1, 0.5, 0.9], "width": 0.1, "agreement": 0.9, "n_rows": 2000}
     with pytest.raises(ValueError, match=message):
         required_labels(**given | arguments)
+
+
+def test_a_judge_that_does_not_pay():
+    proba = np.random.default_rng(0).beta(2, 2, 1000)
+    found = required_labels(proba, width=0.2, agreement=0.5, n_rows=2000)
+    assert found.n_labels >= found.n_labels_alone
+    assert str(found) == f"A judge does not pay: {found.n_labels_alone:,} labels alone do."
+    with pytest.raises(ValueError, match=r"^proxy must be None beside agreement"):
+        required_labels(proba, width=0.2, agreement=0.5, proxy=proba)
