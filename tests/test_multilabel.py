@@ -459,3 +459,15 @@ def test_panels_of_a_classifier_have_the_names_of_the_columns(model):
     expected = ReliabilityDisplay.estimate(LABELS, proba, layers=(), **MULTI)
     assert (display.pos_label, expected.pos_label) == (NAMES, [0, 1, 2])
     np.testing.assert_allclose(display.smooth_ece, expected.smooth_ece, rtol=1e-9)
+
+
+def test_weights_of_entries_are_named_by_row_and_column():
+    weights = np.ones((4, 3))
+    weights[2, 1] = -1
+    with pytest.raises(ValueError, match=r"^sample_weight .* got -1\.0 at row 2, column 1\.$"):
+        expected_calibration_error(
+            np.eye(4, 3, dtype=int),
+            np.full((4, 3), 0.5),
+            sample_weight=weights,
+            reduction="multilabel",
+        )

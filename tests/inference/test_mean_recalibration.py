@@ -10,6 +10,7 @@ from sklearn.metrics import mean_tweedie_deviance
 
 from skcal._numerics.inference._mean_recalibration import has_least_loss
 from skcal.inference import cox_recalibration, mean_recalibration
+from tests.chance import most_of
 
 INF = np.inf
 Y = np.array([0.4, 2.1, 0.9, 3.5, 1.2, 6.0, 2.2, 4.4, 8.1, 3.0, 9.7, 5.2])
@@ -406,15 +407,14 @@ def test_few_amounts_among_zeros():
 def test_level_of_skewed_amounts(rng):
     """Amounts with 70 % zeros at the default power.
 
-    Right ones are rejected in about 9 % of samples. At 15 % a rate above 24 % has a probability
-    below 1e-6.
+    Right ones are rejected in 11 % of samples by the table of the guide.
     """
     n_samples, n_rejected = 400, 0
     for _ in range(n_samples):
         p = rng.lognormal(size=100)
         y = p * rng.lognormal(-0.5, 1, 100) * (rng.random(100) < 0.3) / 0.3
         n_rejected += mean_recalibration(y, p).test.pvalue <= 0.05
-    assert n_rejected <= binom(n_samples, 0.15).isf(1e-6)
+    assert n_rejected <= most_of(n_samples, 0.12)
 
 
 def draw(kind, n, rng):

@@ -320,7 +320,7 @@ def test_cross_fitted_infinities_and_labels():
     assert np.isfinite(gap)
     parts = refinement_decomposition(y, v, recalibrator=Untouched(), loss="log")
     assert parts == (np.inf, 0, np.inf)
-    with pytest.raises(ValueError, match="y_true must hold labels; soft labels have no outcome"):
+    with pytest.raises(ValueError, match="y_true must hold labels; soft labels are no outcomes"):
         refinement_decomposition(v, v, pos_label=1)
 
 
