@@ -67,8 +67,8 @@ def list_vectors(vectors, name="y_true"):
     vectors = vectors.drop_absent()
     if vectors.target.ndim == 2:
         raise ValueError(
-            f"{name} must hold labels; soft labels have no outcome that a recalibrator could "
-            "be fitted to. Draw labels from them."
+            f"{name} must hold labels; soft labels are no outcomes, whose loss after recalibration "
+            "this is. Draw labels from them."
         )
     weights = vectors.weights
     if weights is not None:

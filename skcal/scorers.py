@@ -107,7 +107,8 @@ def make_calibration_scorer(
     Parameters
     ----------
     measure : callable or str
-        A measure or refinement of :mod:`skcal.metrics` or its name, or any function
+        A measure of :mod:`skcal.metrics` or a refinement of :mod:`skcal.refinement`, itself or by
+        its name, or any function
         ``f(y_true, y_proba, *, labels=None, sample_weight=None, ...)`` that returns a float;
         `y_proba` has one column for each of `labels`.
     greater_is_better : bool, default=False
@@ -276,7 +277,7 @@ def make_distribution_scorer(
     measure : callable or str
         A function ``f(y_true, prediction, *, sample_weight=None, ...)`` that returns a float, such
         as :func:`~skcal.regression.continuous_ranked_probability_score` or another one of
-        :mod:`skcal.metrics`, or its name.
+        :mod:`skcal.regression`, or its name.
     response : str, default="std"
         What the estimator is asked for: "std" for the pair that ``predict(X, return_std=True)``
         returns, the parameters of normal distributions; or the name of a method, such as

@@ -170,7 +170,7 @@ def diverge_over_classes(proba, target, divergence):
 
 def measure_total(predictions, of_row, of_classes):
     """Mean loss of checked `Predictions`, by the divergences of `find_divergences`."""
-    if predictions.proba.ndim == 2 and predictions.proba.shape[1] > 2:
+    if predictions.is_multiclass:
         data = predictions.proba, predictions.target, predictions.weights
         return float(average_over_classes(*data, of_classes))
 

@@ -71,5 +71,4 @@ def _find_labels(y_true, vectors):
     if vectors.target.ndim == 2:
         return np.arange(n_classes)
     found = np.unique(check_labels("y_true", y_true))
-    is_soft = vectors.target.ndim == 2
-    return found if len(found) == n_classes and not is_soft else None
+    return found if len(found) == n_classes else None

@@ -119,12 +119,12 @@ def _fit_pairs(folds, rows, last, n_jobs, show):
         )
         for job in show(jobs)
     )
-    errors = [one for one in found if isinstance(one, str)]
+    errors = [one for one in found if isinstance(one, Exception)]
     if errors:
         warn(
             "The classifier could not be fitted to fewer folds, to learn which average suits it: "
             "that of probabilities is taken. With average='probabilities' no such fit is tried. "
-            f"Got {errors[0]}"
+            f"Got {type(errors[0]).__name__}: {errors[0]}"
         )
         return []
     return [
@@ -162,7 +162,7 @@ def _try_fold(*fold):
     try:
         return fit_fold(*fold, keep=False)
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return error
 
 
 def _pool(parts):

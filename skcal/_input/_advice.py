@@ -38,9 +38,10 @@ def advise_on_range(name, values, kind):
     "vectors" should have sums of 1, "single" are probabilities of one label in each column,
     "outcomes" say whether labels came true, and None stands for any other numbers in [0, 1].
     """
-    values = values[~np.isnan(values)] if values.ndim < 2 else values[~np.isnan(values).any(axis=1)]
+    is_missing = np.isnan(values)
+    values = values[~(is_missing.any(axis=1) if values.ndim == 2 else is_missing)]
     outside = values[(values < 0) | (values > 1)]
-    if values.ndim == 0 or not len(outside):
+    if not len(outside):
         return ""
     codes = np.unique(outside)
     is_whole = (outside == np.rint(outside)).all() and np.isfinite(outside).all()

@@ -167,7 +167,16 @@ def _check_entry_weights(weights, shape):
             f"one for each of its labels; got shape {tuple(weights.shape)}."
         )
     xp = namespace(weights)
-    return xp.reshape(check_weights(xp.reshape(weights, (-1,)), shape[0] * shape[1]), shape)
+    flat = xp.reshape(weights, (-1,))
+    bad = to_numpy(~(xp.isfinite(flat) & (flat >= 0)))
+    if bad.any():
+        place = int(bad.argmax())
+        row, column = divmod(place, shape[1])
+        raise ValueError(
+            f"sample_weight must be finite and not negative; got {float(flat[place])} at row "
+            f"{row}, column {column}."
+        )
+    return xp.reshape(check_weights(flat, shape[0] * shape[1]), shape)
 
 
 def _refuse_unknown_labels(name, target, weights):

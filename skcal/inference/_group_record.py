@@ -82,10 +82,12 @@ class GroupAudit(NamedTuple):
         chance = show_pvalue(self.pvalue)
         if not found:
             groups = "the group" if n_groups == 1 else f"{n_groups} groups"
-            reach = show_bound(np.maximum(-self.low, self.high).max())
+            reach = np.maximum(-self.low, self.high).max()
+            which = "it" if n_groups == 1 else "one of them"
+            bound = f"; the mean prediction of {which} may be off by up to {show_bound(reach)}"
             return (
-                f"No error beyond chance in {groups} ({chance}); the mean prediction of "
-                f"{'it' if n_groups == 1 else 'one of them'} may be off by up to {reach}."
+                f"No error beyond chance in {groups} ({chance})"
+                f"{bound if np.isfinite(reach) else ''}."
             )
         where = "the group" if n_groups == 1 else f"{len(found)} of {n_groups} groups"
         story = f"Wrong in {where} ({chance}), most clearly in {_name(found[0])}: {self._compare()}"

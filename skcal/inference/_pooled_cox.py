@@ -27,7 +27,7 @@ _GROUP_OPTIONS = {"max_depth": 1, "min_samples": 1, "n_bins": 2, "max_groups": 1
 class PooledEstimate(NamedTuple):
     """Pooled estimate of a coefficient that varies between groups.
 
-    ``print`` shows it as a sentence.
+    ``print`` shows it as a phrase.
 
     Attributes
     ----------

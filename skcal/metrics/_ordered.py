@@ -58,7 +58,7 @@ def ranked_probability_score(
     cumulative_predictions : The binary problems whose Brier scores it sums.
     corp_decomposition : Of these, with ``reduction="multilabel"``, it gives miscalibration,
         discrimination and uncertainty.
-    continuous_ranked_probability_score : The same for real numbers.
+    skcal.regression.continuous_ranked_probability_score : The same for real numbers.
 
     Notes
     -----

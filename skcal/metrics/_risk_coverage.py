@@ -57,8 +57,9 @@ def risk_coverage_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels: probabilities of the positive label in [0, 1], or a row of
+        probabilities each.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
@@ -159,8 +160,9 @@ def area_under_risk_coverage_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, or soft labels: probabilities of the positive label in [0, 1].
+    y_true : array-like of shape (n_samples,) or (n_samples, n_classes)
+        True labels, or soft labels: probabilities of the positive label in [0, 1], or a row of
+        probabilities each.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.

@@ -153,7 +153,7 @@ def recalibration_gain(
 
     See Also
     --------
-    calibration_test : Whether there is any calibration error.
+    skcal.inference.calibration_test : Whether there is any calibration error.
     skcal.refinement.log_loss_refinement : The loss after recalibration, with weights.
     skcal.metrics.calibration_decomposition : The calibration error, by a curve through all rows.
 

@@ -70,8 +70,8 @@ def log_loss_refinement(
     See Also
     --------
     brier_refinement : The same for the Brier score.
-    calibration_decomposition : The sharpness gap, estimated with the rows that it is measured on.
-    skcal.refinement.recalibration_gain : Log loss minus this, with lower bounds.
+    skcal.metrics.calibration_decomposition : The sharpness gap of the rows at hand.
+    recalibration_gain : Log loss minus this, with lower bounds.
     skcal.model_selection.stop_by_refinement : Where to stop a training by it.
 
     Notes

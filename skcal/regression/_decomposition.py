@@ -87,7 +87,7 @@ def corp_regression_decomposition(
     See Also
     --------
     corp_regression_curve : The recalibrated predictions.
-    corp_decomposition : The same for probabilities.
+    skcal.metrics.corp_decomposition : The same for probabilities.
     corp_distribution_decomposition : The same for predicted distributions.
     pinball_loss : The score of quantiles.
     interval_score : The score of intervals.

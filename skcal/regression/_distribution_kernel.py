@@ -101,7 +101,7 @@ def distribution_kernel_calibration_error(
     See Also
     --------
     distribution_kernel_mean_embedding_error : The same residuals at test points, in linear time.
-    kernel_calibration_error : For probabilities of a binary event.
+    skcal.metrics.kernel_calibration_error : For probabilities of a binary event.
 
     Notes
     -----

@@ -46,7 +46,7 @@ def distribution_calibration_test(
         :func:`probability_integral_transform` takes.
     statistic : str or callable, default="pit_calibration_error"
         "pit_calibration_error", or a function ``f(y_true, distribution)`` that returns a float, the
-        larger the less calibrated, such as another measure of :mod:`skcal.metrics`.
+        larger the less calibrated, such as another measure of :mod:`skcal.regression`.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of "pit_calibration_error". They are fixed: a target is drawn once for
         each row, whatever its weight.
@@ -77,7 +77,7 @@ def distribution_calibration_test(
     See Also
     --------
     skcal.regression.pit_calibration_error : The statistic.
-    calibration_test : The same for classes.
+    skcal.inference.calibration_test : The same for classes.
 
     Notes
     -----

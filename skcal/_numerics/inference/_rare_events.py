@@ -51,7 +51,7 @@ class EventLaw(NamedTuple):
         """Expected sums for which at least, and at most this one has the chance `tail`."""
         n_events, n_others = self._count(outcome, mass)
         if self.is_share:
-            return tuple(mass * end for end in bound_shares(n_events, n_others, tail))
+            return tuple(mass * end for end in bound_risk(n_events, n_others, tail))
         return tuple(self.size * end for end in bound_expected(n_events, tail))
 
     def has_few(self, outcome, mass):
@@ -93,7 +93,7 @@ def bound_expected(n_events, tail):
     return low, gammainccinv(n_events + 1.0, tail)
 
 
-def bound_shares(n_events, n_others, tail):
+def bound_risk(n_events, n_others, tail):
     """The same of the risk of events among rows, of which others have none."""
     low, rest = (
         np.where(number > 0, betaincinv(np.maximum(number, _NONE), others + 1.0, tail), 0.0)
