@@ -183,7 +183,8 @@ def tell_certain(n_certain, slope, what):
         return ""
     count = show_count(n_certain, "row")
     if np.isnan(slope.estimate):
-        return f" {count} with {what} of exactly 0 or 1 have no log odds."
+        have = "has" if n_certain == 1 else "have"
+        return f" {count} with {what} of exactly 0 or 1 {have} no log odds."
     return f" Intercept and slope leave out {count} with {what} of exactly 0 or 1."
 
 

@@ -297,6 +297,7 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         if scores.shape[1] == 1:  # of the decision function of two classes
             scores = np.column_stack([np.zeros(len(scores)), scores])
         by_function = self.response_method_ == "decision_function"
+        scores = scores.astype(np.float64)
         before = softmax(scores, axis=1) if by_function else scores
         splits = deal_splits(before, codes, sample_weight, min(_N_FOLDS, len(codes)))
         try:

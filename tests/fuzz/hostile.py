@@ -55,6 +55,7 @@ DOCUMENTED = (
     "The verdicts do not help",
     "proxy agrees with y_true in all",
     "sampling_probability sums to",
+    "X .* feature names, but",
     "Mean .* of the labelled rows and of all rows are",
 )
 # For calls that take long: half as many as the profile makes.

@@ -192,7 +192,9 @@ def to_nullable(items):
 
 def to_categories(items, labels):
     """In another order than the sorted one; items that are no labels are missing."""
-    return pd.Categorical(items, sorted(labels, reverse=True), ordered=True)
+    categories = pd.Index(sorted(labels, reverse=True))
+    codes = categories.get_indexer_for(pd.Series(items, dtype=object))
+    return pd.Categorical.from_codes(codes, categories, ordered=True)
 
 
 def mask_last(items):

@@ -49,6 +49,20 @@ def test_scores_are_one_for_each_row(meta, excess):
             fit(meta(estimator))
 
 
+class Half(GaussianNB):
+    """Answers in half precision."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X).astype(np.float16)
+
+
+@pytest.mark.parametrize("recalibrator", ["isotonic", "temperature"])
+def test_probabilities_in_half_precision(recalibrator):
+    fitted = RecalibratedClassifierCV(Half(), recalibrator, cv=2).fit(X, Y)
+    wide = RecalibratedClassifierCV(GaussianNB(), recalibrator, cv=2).fit(X, Y)
+    np.testing.assert_allclose(fitted.predict_proba(X), wide.predict_proba(X), atol=0.05)
+
+
 def test_measures_read_one_answer_for_each_row():
     message = r"one row for each of the 150 rows of X; got an array of shape \(149, 3\)"
     with pytest.raises(ValueError, match=message):

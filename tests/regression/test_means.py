@@ -245,6 +245,16 @@ def test_predictions_in_reverse_give_one_mean():
         np.testing.assert_allclose(model.predict(m), targets.mean())
 
 
+@pytest.mark.filterwarnings("ignore:y is above 0 at the largest")
+@pytest.mark.parametrize("y", [[5e-324] * 4, [0.0, 0.0, 5e-324, 5e-324], [0.0, 0.0, 0.0, 5e-324]])
+@pytest.mark.parametrize("m", [[1.0, 1.0, 2.0, 4.0], [1.0, 1.0, 1.0, 1.0]])
+def test_the_smallest_targets_are_those_of_another_unit(m, y):
+    """A mean of the smallest floating-point numbers underflows."""
+    small, large = (MeanScaling().fit(m, np.array(y) * unit) for unit in (1, 2.0**1000))
+    assert small.slope_ == large.slope_
+    assert small.intercept_ == pytest.approx(large.intercept_ - 1000 * np.log(2))
+
+
 def test_equal_predictions_keep_the_slope_of_1():
     for m, y in (([2.0] * 4, [1.0, 2.0, 4.0, 9.0]), ([2.0], [4.0])):
         model = MeanScaling().fit(m, y)

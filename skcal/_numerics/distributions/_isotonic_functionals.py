@@ -6,7 +6,7 @@ Results have one value for each group. One group gives the functional of all row
 
 import numpy as np
 from scipy.optimize import isotonic_regression
-from scipy.special import kl_div
+from scipy.special import rel_entr
 
 from skcal._numerics.distributions._predictive_scores import score_pinball
 
@@ -119,7 +119,7 @@ def score_mean(targets, values, power):
     if power == 0:
         return (targets - values) ** 2
     if power == 1:
-        return 2 * kl_div(targets, values)
+        return 2 * (rel_entr(targets, values) - targets + values)
     if power == 2:
         excess = (targets - values) / values
         return 2 * (excess - np.log1p(excess))

@@ -73,17 +73,20 @@ def scale_means(values, targets, weights, power):
     mass = weights / weights.sum()
     centred, offset = centre_features(values[:, None], mass)
     width = np.abs(centred).max()
-    level = mass @ targets
+    # A mean of the smallest numbers, relative to the largest, is above 0.
+    unit = targets.max() if power else 1.0
+    mean = mass @ (targets / unit)
+    level = np.log(mean) + np.log(unit) if power else mean
     if width == 0:
-        return 1.0, float(to_link(level, power) - offset[0])
+        return 1.0, float(level - offset[0])
     if has_no_slope(values, targets, power):
         largest = values.max()  # the deviance has its minimum in the intercept here
         total = mass @ np.exp((2 - power) * (values - largest))
-        return 1.0, float(np.log(level) - np.log(total) - largest)
+        return 1.0, float(level - np.log(total) - largest)
     places = centred[:, 0] / width
     if power:
-        slope, shift = _fit_line(places, targets / level, mass, power, width)
-        level = np.log(level) + shift
+        slope, shift = _fit_line(places, targets / unit / mean, mass, power, width)
+        level += shift
     else:
         slope = max((mass * places) @ (targets - level) / (mass @ places**2), 0.0)
     slope = slope / width

@@ -204,7 +204,8 @@ def solve_newton_step(hessian, gradient):
     NaN where a number has overflowed; such a step decreases nothing, which ends the search.
     """
     scale = np.sqrt(np.maximum(hessian.diagonal(), _TINY))
-    scaled, slope = hessian / (scale[:, None] * scale), gradient / scale
+    with np.errstate(invalid="ignore"):
+        scaled, slope = hessian / (scale[:, None] * scale), gradient / scale
     if not isfinite(scaled.sum() + slope.sum()):  # LAPACKs differ in what to do
         return np.full_like(slope, np.nan)
     # LAPACK itself: for a few coordinates SciPy's checks take many times as long.
