@@ -17,7 +17,17 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_relative_targets_exist(pattern):
     targets = [t for t in re.findall(pattern, README) if not t.startswith("https://")]
     assert targets
-    assert [target for target in targets if not (ROOT / target).exists()] == []
+    assert [target for target in targets if not (ROOT / target.partition("#")[0]).exists()] == []
+
+
+def test_anchors_are_headings():
+    anchors = re.findall(r"\]\(([^)#]+)#([^)]+)\)", README)
+    assert anchors
+    for page, anchor in anchors:
+        headings = re.findall(
+            r"^(.+)\n([-=~^])\2+$", (ROOT / page).read_text("utf-8"), re.MULTILINE
+        )
+        assert anchor in {re.sub(r"[^a-z0-9]+", "-", text.lower()) for text, _ in headings}
 
 
 def test_the_picture_is_small():
