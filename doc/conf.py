@@ -19,7 +19,7 @@ version = release = skcal.__version__
 pyproject = (Path(__file__).resolve().parents[1] / "pyproject.toml").read_text(encoding="utf-8")
 urls = tomllib.loads(pyproject)["project"].get("urls", {})
 
-sys.path.insert(0, str(Path(__file__).parent))  # for gallery_order.py and gallery_warnings.py
+sys.path.insert(0, str(Path(__file__).parent))  # for the modules beside this file
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -32,6 +32,7 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "page_plot",
 ]
 exclude_patterns = ["_build", "_templates", "auto_examples/**/*.ipynb", "auto_examples/**/*.py"]
 templates_path = ["_templates"]
@@ -83,6 +84,7 @@ sphinx_gallery_conf = {
     # Examples that fail or warn fail the build.
     "reset_modules": ("gallery_warnings.raise_warnings", "matplotlib"),
     "reset_modules_order": "both",
+    "image_scrapers": ("gallery_pictures.save_pictures",),
     "capture_repr": ("_repr_html_",),
     "download_all_examples": False,
     "remove_config_comments": True,

@@ -4,7 +4,14 @@ import pytest
 
 # What is built here, copies of the examples among it, and what needs the gallery's package;
 # test_other_libraries.py runs its page.
-collect_ignore = ["_build", "auto_examples", "gallery_order.py", "user_guide/other_libraries.rst"]
+collect_ignore = [
+    "_build",
+    "auto_examples",
+    "gallery_order.py",
+    "gallery_pictures.py",
+    "page_plot.py",
+    "user_guide/other_libraries.rst",
+]
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
