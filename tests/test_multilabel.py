@@ -300,7 +300,6 @@ def test_where_there_is_no_such_reduction():
         lambda: calibration_test(Y, P, **MULTI),
         lambda: spiegelhalter_test(Y, P, **MULTI),
         lambda: cox_recalibration(Y, P, **MULTI),
-        lambda: calibration_report(Y, P, **MULTI),
         lambda: CalibrationSummary(**MULTI),
         lambda: CalibrationMonitor(**MULTI),
         lambda: DecisionCurveDisplay.from_predictions(Y, P, **MULTI),

@@ -9,8 +9,13 @@ import numpy as np
 from skcal._input._censoring_weights import refuse_censoring_weights
 from skcal._input._clusters import read_clusters, unite_copies
 from skcal._input._independent_rows import reduce_to_labelled_sample
-from skcal._input._reduction import check_class_vectors
+from skcal._input._reduction import check_class_vectors, check_predictions
 from skcal._numerics.inference._cluster_signs import find_design_effect
+
+_NO_OUTCOMES = (
+    "y_true must hold labels; a report needs outcomes, and soft labels have none. Draw labels from "
+    "them, or measure with skcal.metrics, which takes soft labels."
+)
 
 
 def list_models(y_proba):
@@ -160,10 +165,7 @@ def read_problem(
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     vectors = check_class_vectors(y_true, y_proba, **data, names=names)
     if vectors.target.ndim == 2:
-        raise ValueError(
-            "y_true must hold labels; a report needs outcomes, and soft labels have none. Draw "
-            "labels from them, or measure with skcal.metrics, which takes soft labels."
-        )
+        raise ValueError(_NO_OUTCOMES)
     kept = vectors.drop_absent()
     weights = None if kept.weights is None else kept.weights.astype(np.float64)
     proba = kept.proba.astype(np.float64, copy=False)
@@ -174,6 +176,46 @@ def read_problem(
     present = np.ones(vectors.n_rows, dtype=bool)
     if vectors.weights is not None:
         present = vectors.weights > 0
+    return problem.cluster(read_clusters(clusters, present))
+
+
+def read_labels(y_true, y_proba, *, sample_weight, pos_label, labels, clusters=None):
+    """A `Problem` for each label of an indicator, by name, of the rows in which it is known."""
+    refuse_censoring_weights(sample_weight)
+    if isinstance(y_proba, Mapping):
+        raise ValueError(
+            "y_proba must be that of one model for reduction='multilabel'; got a dictionary. Make "
+            "a report of each model."
+        )
+    data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+    rows = check_predictions(
+        y_true, y_proba, **data, reduction="multilabel", for_reduction=True
+    ).to_numpy()
+    names = range(rows.target.shape[1]) if rows.labels is None else rows.labels
+    problems = {}
+    for k, label in enumerate(names):
+        name = label if isinstance(label, str) else f"label {label}"
+        problems[name] = _read_label(rows, k, name, clusters)
+    return problems
+
+
+def _read_label(rows, k, name, clusters):
+    """The `Problem` of one column of an indicator."""
+    weights, target = rows.weights, rows.target[:, k]
+    if weights is not None and weights.ndim == 2:
+        weights = weights[:, k]
+    present = ~np.isnan(target) if target.dtype.kind == "f" else np.ones(len(target), dtype=bool)
+    if weights is not None:
+        present &= weights > 0
+        weights = weights[present].astype(np.float64)
+    codes, positive = target[present], rows.proba[present, k].astype(np.float64)
+    if not ((codes == 0) | (codes == 1)).all():
+        raise ValueError(_NO_OUTCOMES)
+    proba = np.column_stack([1.0 - positive, positive])
+    names = ["other", name]
+    problem = Problem(proba, codes.astype(np.intp), weights, names, "auto", rows.resolution)
+    if clusters is None:
+        return problem
     return problem.cluster(read_clusters(clusters, present))
 
 

@@ -8,8 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 from skcal.report._sections import judge_recalibration, list_sections
-from skcal.report._sentence import write_comparison
-from skcal.report._text import LEGEND, list_overview
+from skcal.report._text import LEGEND, list_overview, write_overall
 
 TITLE = "Calibration report"
 # Colours are those of the page, so that light and dark ones both do.
@@ -63,7 +62,7 @@ def _write_parts(report):
     if len(report.models) > 1:
         table = _write_table(*list_overview(report), n_left=2)
         parts.append(f'<div style="overflow-x:auto">{table}</div>')
-        parts.append(f"<p>{escape(write_comparison(report.comparison))}</p>")
+        parts.append(f"<p>{escape(write_overall(report))}</p>")
     parts += [
         _write_model(name, model, report.confidence_level) for name, model in report.models.items()
     ]

@@ -1,6 +1,7 @@
 """From rows to a verdict, and the facts that its sentence tells."""
 
 from skcal._numerics.inference._verdict import count_enough, find_discrimination_pvalue
+from skcal._tools._least_pvalue import carry_least
 from skcal._tools._words import round_up
 from skcal.report._evidence import find_plain_pvalue, weigh_evidence
 from skcal.report._verdict import (
@@ -11,6 +12,8 @@ from skcal.report._verdict import (
     find_verdict,
     name_error,
 )
+
+_ROUNDING = 1e-12
 
 
 def judge_rows(problem, sample, *, smooth, tolerance, **options):
@@ -48,6 +51,35 @@ def judge_rows(problem, sample, *, smooth, tolerance, **options):
         **problem.describe_accuracy(),
     }
     return find_verdict(evidence, error, tolerated, discrimination, level), facts
+
+
+def count_for_labels(facts, n_labels, confidence_level):
+    """The same facts with p-values that count once for each of several labels (Bonferroni).
+
+    `confidence_level` is that of all labels at once.
+    """
+    if n_labels == 1:
+        return facts
+    evidence, plain = facts["evidence"], facts["plain_pvalue"]
+    return facts | {
+        "evidence": evidence._replace(pvalue=count_pvalue(evidence.pvalue, n_labels)),
+        "discrimination_pvalue": count_pvalue(facts["discrimination_pvalue"], n_labels),
+        "plain_pvalue": None if plain is None else count_pvalue(plain, n_labels),
+        "confidence_level": confidence_level,
+    }
+
+
+def count_pvalue(pvalue, n_labels):
+    """A p-value times the number of labels."""
+    return carry_least(min(n_labels * pvalue, 1.0), pvalue)
+
+
+def share_level(confidence_level, n_labels):
+    """Level of each of several labels that hold at `confidence_level` together."""
+    if n_labels == 1:
+        return confidence_level
+    # p-values of draws may be equal to the level up to rounding: they count as that.
+    return 1 - (1 - confidence_level) / n_labels - _ROUNDING
 
 
 def _count_enough(problem, sample, bound, tolerated, confidence_level):

@@ -9,6 +9,7 @@ from skcal._fitting._classifier_scores import spread_columns
 from skcal._fitting._predict_proba import (
     add_labels,
     find_unseen_labels,
+    predict_indicator,
     predict_labelled,
     warn_of_unseen_labels,
 )
@@ -30,6 +31,19 @@ def predict_models(estimator, X, y):
     known = sorted(set().union(*(labels.tolist() for _, labels in predicted.values())))
     all_labels = np.asarray(known)
     return {name: spread_columns(*own, all_labels) for name, own in predicted.items()}, all_labels
+
+
+def predict_labels(estimator, X, y):
+    """Probabilities of a classifier of several labels, a column for each."""
+    if isinstance(estimator, Mapping):
+        raise ValueError(
+            "estimator must be one classifier for reduction='multilabel'; got a dictionary. Make a "
+            "report of each."
+        )
+    check_consistent_length(X, y)
+    if hasattr(estimator, "fit"):
+        check_is_fitted(estimator)
+    return predict_indicator(estimator, X)
 
 
 def _predict(estimator, X, y):

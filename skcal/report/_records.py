@@ -276,6 +276,9 @@ class ModelReport(NamedTuple):
     clinical : ClinicalSummary or None
         Ratio of observed to expected events, intercept, slope, and distances of the calibration
         curve; None unless asked for.
+    n_labels : int
+        Number of labels that share the level with this one, which its p-values and intervals allow
+        for (but those of single tests); 1 except with ``reduction="multilabel"``.
     """
 
     verdict: str
@@ -299,3 +302,4 @@ class ModelReport(NamedTuple):
     diagram: ReliabilityDisplay
     groups: GroupAudit | None = None
     clinical: ClinicalSummary | None = None
+    n_labels: int = 1

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from skcal import __version__
 from skcal._input._validation import (
+    advise_single_label,
     check_confidence_level,
     check_flag,
     check_inside,
@@ -22,17 +23,17 @@ from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import CalibrationComparison, audit_groups, compare_calibration
-from skcal.report._binary_problem import list_models, read_problem
+from skcal.report._binary_problem import list_models, read_labels, read_problem
 from skcal.report._clinical import describe_clinical
 from skcal.report._dict import make_dict
 from skcal.report._frame import make_frame, make_paper_frame
 from skcal.report._html import TITLE, write_html, write_page
-from skcal.report._judgement import judge_rows
-from skcal.report._models import predict_models
+from skcal.report._judgement import count_for_labels, judge_rows, share_level
+from skcal.report._models import predict_labels, predict_models
 from skcal.report._quantities import describe_measures, describe_sample, describe_scores
 from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport
-from skcal.report._sentence import write_sentence
+from skcal.report._sentence import write_labels, write_sentence
 from skcal.report._text import write_report
 
 if TYPE_CHECKING:
@@ -54,14 +55,14 @@ class CalibrationReport:
     ----------
     models : dict
         A :class:`ModelReport` for each model, by name; the name is None if there is one model
-        without a name.
+        without a name. With ``reduction="multilabel"`` one for each label.
     confidence_level : float
-        Level of intervals, bounds and tests.
+        Level of intervals, bounds and tests; of several labels, for all at once.
     tolerance : float
         Average error that counts as calibrated, or nearly so.
     comparison : CalibrationComparison or None, default=None
         Differences of the smooth ECE of several models, see
-        :func:`skcal.inference.compare_calibration`; None of one model.
+        :func:`skcal.inference.compare_calibration`; None of one model, and of several labels.
     created : datetime or None, default=None
         When the numbers were computed, for the page of :meth:`to_html`. Nothing else depends on it.
     version : str or None, default=None
@@ -86,13 +87,13 @@ class CalibrationReport:
 
     @property
     def verdict(self) -> str | dict[str | None, str]:
-        """The verdict as a string; for a dictionary of models a dictionary of verdicts."""
+        """The verdict as a string; for several models or labels a dictionary of verdicts."""
         verdicts = {name: model.verdict for name, model in self.models.items()}
         return verdicts.get(None, verdicts)
 
     @property
     def sentence(self) -> str | dict[str | None, str]:
-        """The verdict with its reasons, in a sentence; for a dictionary of models one for each."""
+        """The verdict with its reasons, in a sentence; one for each of several models or labels."""
         sentences = {name: model.sentence for name, model in self.models.items()}
         return sentences.get(None, sentences)
 
@@ -148,7 +149,7 @@ class CalibrationReport:
         pos_label: int | float | bool | str | None = None,
         groups: Any = None,
         clusters: ArrayLike | None = None,
-        reduction: Literal["auto", "confidence"] = "auto",
+        reduction: Literal["auto", "confidence", "multilabel"] = "auto",
         scale: Literal["probability", "logit"] = "probability",
         confidence_level: float = 0.95,
         tolerance: float = 0.05,
@@ -167,8 +168,8 @@ class CalibrationReport:
             that one of them does not know have probability 0 there.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Features, of rows that the classifier was not fitted on.
-        y : array-like of shape (n_samples,)
-            True labels.
+        y : array-like of shape (n_samples,), or (n_samples, n_labels)
+            True labels, or an indicator for ``reduction="multilabel"``.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`.
         pos_label : int, float, bool or str, default=None
@@ -181,7 +182,7 @@ class CalibrationReport:
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
             depend on each other in any way, see :ref:`clusters`. None means independent rows.
-        reduction : {"auto", "confidence"}, default="auto"
+        reduction : {"auto", "confidence", "multilabel"}, default="auto"
             What measures and tests read, see :func:`calibration_report`.
         scale : {"probability", "logit"}, default="probability"
             Scale of SmoothECE and of the diagram, see :func:`calibration_report`.
@@ -228,7 +229,10 @@ class CalibrationReport:
         >>> CalibrationReport.from_estimator(classifier, X[1000:], y[1000:], random_state=0)
         Nearly calibrated: ...
         """
-        y_proba, labels = predict_models(estimator, X, y)
+        if reduction == "multilabel":
+            y_proba, labels = predict_labels(estimator, X, y), None
+        else:
+            y_proba, labels = predict_models(estimator, X, y)
         return calibration_report(
             y,
             y_proba,
@@ -305,7 +309,10 @@ class CalibrationReport:
         sentences = self.sentence
         if isinstance(sentences, str):
             return sentences
-        return "\n".join(f"{name}: {sentence}" for name, sentence in sentences.items())
+        lines = [f"{name}: {sentence}" for name, sentence in sentences.items()]
+        if self.comparison is None and len(lines) > 1:
+            lines.insert(0, write_labels(self.models))
+        return "\n".join(lines)
 
     def _repr_html_(self):
         return write_html(self)
@@ -320,7 +327,7 @@ def calibration_report(
     labels: ArrayLike | None = None,
     groups: Any = None,
     clusters: ArrayLike | None = None,
-    reduction: Literal["auto", "confidence"] = "auto",
+    reduction: Literal["auto", "confidence", "multilabel"] = "auto",
     scale: Literal["probability", "logit"] = "probability",
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
@@ -337,11 +344,14 @@ def calibration_report(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels.
+    y_true : array-like of shape (n_samples,), or (n_samples, n_labels)
+        True labels, or an indicator for ``reduction="multilabel"``, whose missing entries (NaN or
+        None) are left out.
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes), or dict
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
-        rows that sum to 1. A dictionary holds such arrays of several models, by name.
+        rows that sum to 1. A dictionary holds such arrays of several models, by name. With
+        ``reduction="multilabel"`` a column for each label, or a list with an array of shape
+        (n_samples, 2) for each.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights that do not depend on outcomes, see :ref:`weights-in-inference`.
     pos_label : int, float, bool or str, default=None
@@ -358,10 +368,12 @@ def calibration_report(
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
         depend on each other in any way, see :ref:`clusters`. None means independent rows.
-    reduction : {"auto", "confidence"}, default="auto"
+    reduction : {"auto", "confidence", "multilabel"}, default="auto"
         What measures and tests read: "auto" the probability of the positive label, or the
         confidence if there are more than two classes; "confidence" the largest probability of
-        each row. Proper scores and recalibration take whole rows.
+        each row. Proper scores and recalibration take whole rows. "multilabel" reports on each
+        label of an indicator, at a level that holds for all of them at once; `groups` and
+        `clinical` are for one label at a time.
     scale : {"probability", "logit"}, default="probability"
         On which scale SmoothECE and the diagram smooth and the diagram is drawn. "logit" tells rare
         events apart.
@@ -501,6 +513,10 @@ def calibration_report(
     square is :math:`(\sum R^2 / W - \sum s) / \sum D`, without bias; its bounds come from the
     non-central chi-squared law with :math:`(\sum s)^2 / \sum s^2` degrees of freedom.
 
+    **Several labels** share the level: p-values, but those of single tests, are multiplied by the
+    number of labels, and bounds and intervals have the level that this leaves to each (Bonferroni).
+    That holds however the labels of a row depend on each other.
+
     **Several models** are compared by :func:`~skcal.inference.compare_calibration`: the report
     names pairs whose adjusted p-values are at most 1 - `confidence_level`. The errors of its table,
     and their differences, are SmoothECE without chance on the scale of probabilities.
@@ -573,7 +589,7 @@ def calibration_report(
     >>> report.models[None].recalibration.gain.low > 0
     True
     """
-    check_option("reduction", reduction, ("auto", "confidence"))
+    check_option("reduction", reduction, ("auto", "confidence", "multilabel"))
     check_option("scale", scale, ("probability", "logit"))
     check_flag("clinical", clinical)
     show = read_progress(progress)
@@ -591,10 +607,15 @@ def calibration_report(
         "labels": labels,
         "clusters": clusters,
     }
-    problems = {
-        name: read_problem(y_true, proba, name, reduction=reduction, **data)
-        for name, proba in list_models(y_proba).items()
-    }
+    if reduction == "multilabel":
+        _check_labels_alone(groups, clinical)
+        problems = read_labels(y_true, y_proba, **data)
+    else:
+        problems = {
+            name: read_problem(y_true, proba, name, reduction=reduction, **data)
+            for name, proba in list_models(y_proba).items()
+        }
+    n_labels = len(problems) if reduction == "multilabel" else 1
     if clinical:
         _check_clinical(problems)
     chosen = {name: options[name] for name in ("confidence_level", "n_jobs", "seed")}
@@ -609,7 +630,7 @@ def calibration_report(
     parts = iter(show(range(len(problems) * _N_PARTS)))
     next(parts)  # which starts the bar
     for name in problems:
-        model = _report_model(problems[name], parts, **options)
+        model = _report_model(problems[name], parts, n_labels, **options)
         if clinical:
             model = model._replace(clinical=describe_clinical(problems[name], **chosen))
         if groups is not None:
@@ -618,7 +639,7 @@ def calibration_report(
         next(parts, None)
         models[name] = model
     comparison = None
-    if len(models) > 1:
+    if len(models) > 1 and reduction != "multilabel":
         del rules["n_jobs"]
         comparison = compare_calibration(y_true, y_proba, **rules)
     level, now = options["confidence_level"], datetime.now().astimezone()
@@ -627,6 +648,14 @@ def calibration_report(
 
 def _add_audit(model, audit):
     return model._replace(sentence=f"{model.sentence} {audit}", groups=audit)
+
+
+def _check_labels_alone(groups, clinical):
+    for name, value, none in (("groups", groups, None), ("clinical", clinical, False)):
+        if value is not none:
+            raise ValueError(
+                f"{name} must be {none} for reduction='multilabel'.{advise_single_label()}"
+            )
 
 
 def _check_clinical(problems):
@@ -643,11 +672,15 @@ def _draw_seed(random_state):
     return random_state if isinstance(random_state, Integral) else int(rng.integers(1 << 31))
 
 
-def _report_model(problem, parts, *, scale, tolerance, **options):
-    confidence_level, sample = options["confidence_level"], describe_sample(problem)
+def _report_model(problem, parts, n_labels, *, scale, tolerance, **options):
+    level, sample = options["confidence_level"], describe_sample(problem)
+    options["confidence_level"] = confidence_level = share_level(level, n_labels)
     measures, smooth = describe_measures(problem, scale=scale, **options)
     next(parts)
+    # The p-value of a label counts as often as there are labels, and has to be smaller by as much.
+    options["n_resamples"] = min(n_labels * (options["n_resamples"] + 1) - 1, 1 << 24)
     verdict, facts = judge_rows(problem, sample, smooth=smooth, tolerance=tolerance, **options)
+    facts = count_for_labels(facts, n_labels, level)
     evidence, error = facts["evidence"], facts["evidence"].error
     next(parts)
     recalibration = describe_recalibration(problem, confidence_level=confidence_level)
@@ -672,6 +705,7 @@ def _report_model(problem, parts, *, scale, tolerance, **options):
         direction=facts["direction"],
         recalibration=recalibration,
         diagram=_describe_diagram(problem, sample, scale, confidence_level, evidence.finds_answers),
+        n_labels=n_labels,
     )
 
 

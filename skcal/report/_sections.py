@@ -13,6 +13,7 @@ from skcal._tools._words import (
     show_pvalue,
 )
 from skcal.report._evidence import adjust_pvalue
+from skcal.report._judgement import count_pvalue
 from skcal.report._sentence import show_region
 
 MEASURE_TITLES = {
@@ -141,6 +142,7 @@ def _show_tests(model, confidence_level):
 def _describe_test(model, name, alpha):
     """One of several tests, whose p-value counts for its part of the level (Bonferroni)."""
     pvalue = adjust_pvalue(name, getattr(model, name).pvalue, model.class_test is not None)
+    pvalue = count_pvalue(pvalue, model.n_labels)
     found = "an error" if pvalue <= alpha else "no error"
     return f"{found} beyond chance ({show_pvalue(pvalue)})"
 

@@ -14,7 +14,7 @@ from skcal._tools._words import (
     show_pvalue,
 )
 from skcal.report._evidence import SMOOTH
-from skcal.report._verdict import MAIN, is_reversed
+from skcal.report._verdict import MAIN, VERDICTS, is_reversed
 
 # A predicted label is the usual one if it is that of this share of the rows.
 _USUAL = 0.9
@@ -26,8 +26,10 @@ _RARE = 0.05
 _MUCH = 1.5
 # A region of a larger share is as good as all rows.
 _ALL = 0.995
-# Pairs of models that are told apart in words.
-_N_PAIRS = 3
+# Pairs of models that are told apart in words, and labels that are named.
+_N_PAIRS, _N_NAMES = 3, 5
+# Verdicts in the order in which labels are named: what is wrong first.
+_ORDER = (*VERDICTS[2:7], "inconclusive", "uninformative", *VERDICTS[1::-1])
 
 
 def write_sentence(verdict, facts):
@@ -299,6 +301,23 @@ def _tell_largest_region(facts):
     both = ", in places too low and in others too high"
     where = both if direction.too_low and direction.too_high else ""
     return f"{where}: {show_region(largest, facts['summary'].pos_label is None)}"
+
+
+def write_labels(models):
+    """Which of several labels have which verdict, what is wrong first."""
+    found = {}
+    for name, model in models.items():
+        found.setdefault(model.verdict, []).append(name)
+    parts = []
+    for verdict in sorted(found, key=_ORDER.index):
+        names = found[verdict]
+        rest = len(names) - _N_NAMES
+        more = f" and {rest} more" if rest > 0 else ""
+        parts.append(f"{len(names)} {verdict} ({', '.join(names[:_N_NAMES])}{more})")
+    return (
+        f"Of {len(models)} labels: {'; '.join(parts)}. Tests, bounds and intervals hold for all "
+        "labels at once (Bonferroni)."
+    )
 
 
 def write_comparison(comparison):

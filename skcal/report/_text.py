@@ -4,7 +4,7 @@ from textwrap import TextWrapper
 
 from skcal._tools._words import show_pvalue
 from skcal.report._sections import cut_text, judge_recalibration, list_sections, show_number
-from skcal.report._sentence import write_comparison
+from skcal.report._sentence import write_comparison, write_labels
 
 _WIDTH = 79
 _INDENT = 2
@@ -23,7 +23,7 @@ def write_report(report):
     blocks = ["Calibration report\n" + "=" * 18]
     if len(report.models) > 1:
         blocks.append(_write_overview(report))
-        blocks.append(_wrap(write_comparison(report.comparison), 0))
+        blocks.append(_wrap(write_overall(report), 0))
     for name, model in report.models.items():
         blocks.append(_write_heading(name, model))
         blocks += [
@@ -33,8 +33,18 @@ def write_report(report):
     return "\n\n".join([*blocks, _wrap(LEGEND, 0)])
 
 
+def write_overall(report):
+    """What there is to say of several models, or labels, together."""
+    if report.comparison is None:
+        return write_labels(report.models)
+    return write_comparison(report.comparison)
+
+
 def list_overview(report):
-    """Cells of the table that compares models, with its head."""
+    """Cells of the table of models, or of labels, with its head."""
+    errors = [model.error for model in report.models.values()]
+    if report.comparison is not None:
+        errors = report.comparison.errors.tolist()
     head = ("", "verdict", "log loss", "Brier", "error", "test")
     rows = [
         (
@@ -45,9 +55,7 @@ def list_overview(report):
             show_number(error),
             show_pvalue(model.pvalue),
         )
-        for (name, model), error in zip(
-            report.models.items(), report.comparison.errors.tolist(), strict=True
-        )
+        for (name, model), error in zip(report.models.items(), errors, strict=True)
     ]
     return head, rows
 
