@@ -35,6 +35,7 @@ def draw_thumbnail(figure):
         ax.set_visible(ax.get_position(original=True).bounds == place)
     for ax in filter(lambda ax: ax.get_visible(), figure.axes):
         ax.set_position([0.02, 0.03, 0.96, 0.94])
+        ax.set_ylim(ax.spines["left"].get_bounds())  # without the room of a legend above the frame
         ax.set(xlabel="", ylabel="", title="")
         ax.set_title("", loc="left")
         ax.tick_params(which="both", labelbottom=False, labelleft=False, labelright=False)
