@@ -518,7 +518,7 @@ def test_scale_is_that_of_smooth_ece_and_of_the_diagram(rows, report):
 
 def test_bad_input():
     for options, message in (
-        ({"reduction": "classwise"}, "reduction must be one of 'auto', 'confidence'; got 'cla"),
+        ({"reduction": "classwise"}, "must be one of 'auto', 'confidence', 'multilabel'; got 'cla"),
         ({"scale": "log"}, "scale must be one of 'probability', 'logit'; got 'log'."),
         ({"tolerance": 0}, "tolerance must be above 0 and below 1; got 0."),
         ({"tolerance": 1}, "tolerance must be above 0 and below 1; got 1."),
