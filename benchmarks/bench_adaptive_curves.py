@@ -53,10 +53,17 @@ def draw_small_group(rng):
     return v, np.where(low, 0.05, v)
 
 
+def draw_certain(rng):
+    """Nearly certain one way or the other, as naive Bayes is, and wrong in 6 %."""
+    v = rng.beta(0.03, 0.03, 300)
+    return v, np.clip(v, 0.06, 0.94)
+
+
 WRONG = {
     "wave of .12, 20,000 rows": draw_wave,
     "twice too extreme, 1000": draw_slope,
     "half of the truth, 3000": draw_halved,
+    "nearly certain, 300": draw_certain,
     "rare, 1.5 times too extreme, 20,000": draw_rare_slope,
     ".001 for .05 in 30 %, 2000": draw_small_group,
 }

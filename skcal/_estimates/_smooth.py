@@ -78,15 +78,15 @@ def trace_curve(sample, value, bandwidth, n_points, scale):
     return _trace_on(line, sample, value, bandwidth), line
 
 
-def trace_by_evidence(sample, ties, n_rows, value, n_points):
-    """The curve of `trace_curve` whose kernel gathers events enough everywhere, its `Line`, and
+def trace_by_evidence(sample, ties, n_rows, value, n_points, enough):
+    """The curve of `trace_curve` whose kernel gathers `enough` events everywhere, its `Line`, and
     how many events it gathers.
 
     `ties` are the predictions of the sample in order, `n_rows` the effective number of its rows.
     The bandwidth is a part of the evidence, see `place_by_evidence`.
     """
     n_events = n_rows * find_evidence(ties)
-    bandwidth = choose_bandwidth(n_events)
+    bandwidth = choose_bandwidth(n_events, enough)
     places = place_by_evidence(ties.predictions, ties.weight)
     grid = np.interp(np.linspace(0.0, 1.0, n_points), places, ties.predictions)
     line = Line(lambda predictions: np.interp(predictions, ties.predictions, places), 1.0, grid)

@@ -27,7 +27,7 @@ from skcal._input._validation import (
     check_option,
     check_rng,
 )
-from skcal._numerics.curves._adaptive import ENOUGH_EVENTS, N_BANDWIDTHS
+from skcal._numerics.curves._adaptive import CLEAR_EVENTS, ENOUGH_EVENTS, N_BANDWIDTHS
 from skcal._numerics.errors._binned import count_bins
 from skcal._numerics.errors._bregman import squared_difference
 from skcal.diagrams._figure import CROWDED
@@ -307,11 +307,14 @@ class Estimate:
         values = self.source.list_values(_FEW_VALUES)
         if values is not None and self.source.n_rows >= _ROWS_OF_A_VALUE * len(values):
             return "values"
+        return "smooth" if self._is_clear() and self._has_events() else "adaptive"
+
+    def _is_clear(self):
+        """Whether SmoothECE is beyond doubt more than chance."""
         if self.chance is None:
-            return "adaptive"
+            return False
         mean, deviation = self.chance
-        is_clear = self.smooth_ece > mean + _CLEARLY * deviation
-        return "smooth" if is_clear and self._has_events() else "adaptive"
+        return self.smooth_ece > mean + _CLEARLY * deviation
 
     def _has_events(self):
         """Whether the kernel of the smooth curve gathers events enough nearly everywhere."""
@@ -324,8 +327,9 @@ class Estimate:
         """The curve whose kernel gathers events enough, in place of that of SmoothECE."""
         source, options = self.source, self.options
         n_rows = source.count_independent(options.confidence_level)
+        enough = CLEAR_EVENTS if self._is_clear() else ENOUGH_EVENTS
         self.curve, self.curve_line, self.n_gathered = trace_by_evidence(
-            source.rows, source.merged.sorted, n_rows, self.smooth_ece, _FEWEST
+            source.rows, source.merged.sorted, n_rows, self.smooth_ece, _FEWEST, enough
         )
         # The largest predictions of a rare event are a small part of a wide square.
         first, last = self.curve.prob_pred[[0, -1]].tolist()

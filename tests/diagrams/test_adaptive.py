@@ -106,6 +106,18 @@ def test_what_is_chosen():
     np.testing.assert_allclose(of_summary.prob_true, curve.prob_true, atol=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_clear_errors_at_both_ends_are_not_averaged_into_one(seed):
+    """Rows near 0 and near 1 are wrong alike: their mean lies on the diagonal."""
+    rng = np.random.default_rng(seed)
+    v = rng.beta(0.03, 0.03, 300)
+    y = (rng.random(300) < np.clip(v, 0.06, 0.94)).astype(int)
+    curve = estimate(y, v)
+    assert curve.kind == "adaptive"
+    assert curve.prob_pred[0] < 0.01 < curve.prob_true[0]
+    assert curve.prob_true[-1] < 0.99 < curve.prob_pred[-1]
+
+
 def test_rows_have_no_order_and_weights_no_unit():
     y, v = draw_rows(LAWS["hard zeros"], 700)
     v = np.round(v, 2)

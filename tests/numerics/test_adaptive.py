@@ -33,6 +33,6 @@ def test_outcomes_that_no_prediction_knows_of_are_evidence():
 
 def test_bandwidth_gathers_25_events_where_it_can():
     for n_events in (20, 40, 100, 140):
-        assert n_events * N_BANDWIDTHS * choose_bandwidth(n_events) == pytest.approx(25)
-    assert choose_bandwidth(0.0) == choose_bandwidth(10) == 0.5
-    assert choose_bandwidth(1e6) == 0.05
+        assert n_events * N_BANDWIDTHS * choose_bandwidth(n_events, 25) == pytest.approx(25)
+    assert choose_bandwidth(0.0, 25) == choose_bandwidth(10, 25) == 0.5
+    assert choose_bandwidth(1e6, 25) == 0.05

@@ -4,6 +4,8 @@ import numpy as np
 
 # Events, or non-events where these are fewer, that a kernel gathers at least.
 ENOUGH_EVENTS = 25.0
+# So few where the error is beyond doubt: more would reach over what it differs between.
+CLEAR_EVENTS = 10.0
 # Bandwidths, as parts of the evidence: a twentieth shows waves, half shows a slope at most.
 _NARROWEST, _WIDEST = 0.05, 0.5
 # A mean under a Gaussian kernel varies as that of the rows in so many bandwidths.
@@ -33,7 +35,7 @@ def find_evidence(ties):
     return float(max(expected.sum(), observed.sum()) / total)
 
 
-def choose_bandwidth(n_events):
-    """Bandwidth of a kernel on [0, 1] that gathers `ENOUGH_EVENTS` of so many, if that can be."""
-    needed = ENOUGH_EVENTS / (N_BANDWIDTHS * max(n_events, 1.0))
+def choose_bandwidth(n_events, enough):
+    """Bandwidth of a kernel on [0, 1] that gathers `enough` of so many events, if that can be."""
+    needed = enough / (N_BANDWIDTHS * max(n_events, 1.0))
     return float(np.clip(needed, _NARROWEST, _WIDEST))
