@@ -62,6 +62,25 @@ def test_annotations():
     assert faults == []
 
 
+def test_the_positive_label_has_one_type():
+    """As an argument and in records."""
+    found = set()
+    for obj in list_functions_and_classes().values():
+        found.add(inspect.get_annotations(obj).get("pos_label"))
+    for function in FUNCTIONS.values():
+        parameter = inspect.signature(function).parameters.get("pos_label")
+        found.add(parameter and parameter.annotation)
+    assert found == {None, "int | float | bool | str | None"}
+
+
+def test_no_function_returns_a_dictionary_in_place_of_what_it_returns_elsewhere():
+    returned = {
+        path: str(inspect.get_annotations(one)["return"]) for path, one in FUNCTIONS.items()
+    }
+    either = {path for path, kind in returned.items() if re.search(r"\| dict\b|^dict.*\] \|", kind)}
+    assert either <= {"skcal.inference.certified_threshold"}
+
+
 def test_attributes_are_annotated():
     for path, cls in list_functions_and_classes().items():
         if inspect.isclass(cls):

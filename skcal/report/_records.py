@@ -46,7 +46,7 @@ class SampleSummary(NamedTuple):
     labels: list[Any]
     frequency: np.ndarray
     mean_probability: np.ndarray
-    pos_label: object
+    pos_label: int | float | bool | str | None
     mean_prediction: float
     mean_outcome: float
 

@@ -86,16 +86,25 @@ class CalibrationReport:
     version: str | None = None
 
     @property
-    def verdict(self) -> str | dict[str | None, str]:
-        """The verdict as a string; for several models or labels a dictionary of verdicts."""
-        verdicts = {name: model.verdict for name, model in self.models.items()}
-        return verdicts.get(None, verdicts)
+    def verdict(self) -> str:
+        """The verdict on the model; of several each of `models` has its own."""
+        return self._get_model("verdict").verdict
 
     @property
-    def sentence(self) -> str | dict[str | None, str]:
-        """The verdict with its reasons, in a sentence; one for each of several models or labels."""
-        sentences = {name: model.sentence for name, model in self.models.items()}
-        return sentences.get(None, sentences)
+    def sentence(self) -> str:
+        """The verdict with its reasons, in a sentence; of several each of `models` has its own."""
+        return self._get_model("sentence").sentence
+
+    def _get_model(self, name):
+        """The only model, or an AttributeError, so that `hasattr` tells."""
+        if len(self.models) > 1:
+            first = next(iter(self.models))
+            what = "labels" if self.comparison is None else "models"
+            raise AttributeError(
+                f"A report of {len(self.models)} {what} has no {name} of its own; take that of "
+                f"each, such as report.models[{first!r}].{name}."
+            )
+        return next(iter(self.models.values()))
 
     def to_frame(self, *, kind: Literal["numbers", "paper"] = "numbers") -> pd.DataFrame:
         """The numbers as a pandas DataFrame.
@@ -306,11 +315,10 @@ class CalibrationReport:
         return write_report(self)
 
     def __repr__(self):
-        sentences = self.sentence
-        if isinstance(sentences, str):
-            return sentences
-        lines = [f"{name}: {sentence}" for name, sentence in sentences.items()]
-        if self.comparison is None and len(lines) > 1:
+        if len(self.models) == 1:
+            return self.sentence
+        lines = [f"{name}: {model.sentence}" for name, model in self.models.items()]
+        if self.comparison is None:
             lines.insert(0, write_labels(self.models))
         return "\n".join(lines)
 

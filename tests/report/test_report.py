@@ -278,7 +278,6 @@ def test_frame_is_tidy(report, pair):
     assert frame["quantity"].str.endswith("pvalue").sum() == 2 * 5
     pvalue = frame.set_index(["model", "quantity"]).estimate[(EVIL, "pvalue")]
     assert pvalue == pair.models[EVIL].pvalue != pair.models[EVIL].test.pvalue
-    assert pair.verdict == {name: model.verdict for name, model in pair.models.items()}
     alone = frame[frame["model"] == "raw"].drop(columns="model").reset_index(drop=True)
     pd.testing.assert_frame_equal(report.to_frame().drop(columns="model"), alone)
 
@@ -302,10 +301,19 @@ def test_reports_are_short_and_constant(report, pair):
     (model,) = report.models.values()
     for record in (model.sample, model.direction):
         assert repr(record).startswith(f"{type(record).__name__}(")
-    lines = [f"{name}: {sentence}" for name, sentence in pair.sentence.items()]
+    lines = [f"{name}: {model.sentence}" for name, model in pair.models.items()]
     assert repr(pair).splitlines() == lines
     with pytest.raises(AttributeError):
         report.tolerance = 1
+
+
+def test_verdict_and_sentence_are_texts_of_one_model(rows, report, pair):
+    named = calibration_report(rows[0], {"raw": rows[1]}, **FEW)
+    for name in ("verdict", "sentence"):
+        assert getattr(named, name) == getattr(report, name) == getattr(report.models[None], name)
+        told = rf"report of 2 models has no {name} .* report.models\['raw'\].{name}\.$"
+        with pytest.raises(AttributeError, match=told):
+            getattr(pair, name)
 
 
 def test_frame_for_a_paper(report, pair):
@@ -489,7 +497,8 @@ def test_band_shows_what_the_verdict_says(rows):
     models = {"right": truth, "wrong": 0.3 + 0.4 * truth}
     for weights, kinds in ((None, ("isotonic", "wilson")), (1 + truth, ("wilson", "wilson"))):
         report = calibration_report(y_true, models, sample_weight=weights, **FEW)
-        assert report.verdict == {"right": "calibrated", "wrong": "under-confident"}
+        verdicts = [model.verdict for model in report.models.values()]
+        assert verdicts == ["calibrated", "under-confident"]
         for model, kind in zip(report.models.values(), kinds, strict=True):
             (curve,) = model.diagram.curves
             band = curve.layers["band"]
