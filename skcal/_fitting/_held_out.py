@@ -20,12 +20,11 @@ def fit_to_columns(recalibrator, scores, codes, sample_weight, near=None):
     if "classes" in fitted.get_params(deep=False):
         fitted.set_params(classes=np.arange(scores.shape[1]))
     weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-    if not hasattr(fitted, "_warns_of_unseen"):
+    if not hasattr(fitted, "_near"):
         return fitted.fit(scores, codes, **weight)
-    fitted._warns_of_unseen = False  # what was fitted to all rows has, by the names of the classes
     fitted._near = near
     fitted.fit(scores, codes, **weight)
-    del fitted._warns_of_unseen, fitted._near
+    del fitted._near
     return fitted
 
 

@@ -81,7 +81,7 @@ def read_rows(names, y_true, y_proba, sample_weight, *, on_device=False):
 
 
 def read_scores(X, y=None, sample_weight=None, *, on_device=False):
-    """Class scores, labels and weights of a recalibrator, and the device that it computes on.
+    """Class scores, labels and weights of a recalibrator, on the device of the scores.
 
     X and y keep the form that scikit-learn checks, except what it cannot handle.
     """
@@ -95,7 +95,7 @@ def read_scores(X, y=None, sample_weight=None, *, on_device=False):
             y = unpack_integers("y", y)
     if sample_weight is not None:
         sample_weight = read_numbers("sample_weight", sample_weight, device)
-    return X, y, sample_weight, device or NUMPY
+    return X, y, sample_weight
 
 
 def read_numbers(name, values, device=None):
@@ -128,6 +128,11 @@ def read_labels(name, values, device=None):
     elif values.ndim == 1 and kind == "U" and not isinstance(given, np.ndarray):
         values = _unpack_objects(name, list(given))  # NumPy turns a list of mixed types to text
     return values if device is None or kind_of(values) not in "biuf" else move(values, device)
+
+
+def read_labels_beside(name, values, array):
+    """The same, on the device of another array, which NumPy or scikit-learn has read."""
+    return read_labels(name, values, find_device(array))
 
 
 def unpack_integers(name, labels):
@@ -321,6 +326,11 @@ def move_to(values, array):
         return to_numpy(values)
     compat = _import_compat()
     return move(values, Device(compat.array_namespace(array), compat.device(array)))
+
+
+def move_back(values, given):
+    """An array where the user gave another; in NumPy for what NumPy reads."""
+    return move(values, find_device(given) or NUMPY)
 
 
 def to_numpy(array):

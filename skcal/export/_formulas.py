@@ -60,7 +60,7 @@ def recalibrate(fitted, columns):
     if fitted._gives_hard_probabilities:
         return proba
     inside = clip(proba, columns.graph.smallest, columns.graph.largest)
-    if fitted.input == "proba" or not fitted._reads_blocks:
+    if fitted.input == "proba" or not isinstance(fitted, TemperatureScaling):
         return inside
     possible = where(scores > -np.inf, 1.0, 0.0)  # impossible classes keep the probability 0
     return where(possible > 0.5, where(possible.sum() > 1.5, inside, 1.0), 0.0)
@@ -69,7 +69,7 @@ def recalibrate(fitted, columns):
 def _answer(formula, fitted, scores):
     """Probabilities; those of classes without rows stay as they are where maps know no more."""
     seen = vars(fitted).get("_seen")
-    if seen is None or (len(seen) > 1 and fitted._if_unseen != "keep"):
+    if seen is None:
         return formula(fitted, scores)
     proba = _find_probabilities(fitted, scores)
     if len(seen) == 1:
@@ -116,7 +116,7 @@ def _read_columns(fitted, columns):
     low = top - depth
     # The depth is lost beside scores that are far larger: there the largest becomes 0.
     raised = where(low < top, maximum(x, low), maximum(x - top, -depth))
-    return where(x > -np.inf, raised, x) if fitted._reads_blocks else raised
+    return where(x > -np.inf, raised, x) if isinstance(fitted, TemperatureScaling) else raised
 
 
 def _find_probabilities(fitted, scores):

@@ -11,6 +11,7 @@ from skcal._numerics.recalibration._scores import centre_logits, find_probabilit
 from skcal._numerics.recalibration._softmax_regression import fit_softmax
 from skcal._numerics.recalibration._target_smoothing import share_of_others
 from skcal._numerics.recalibration._temperature import fit_temperature
+from skcal.recalibration._class_scores import find_plausible
 from skcal.recalibration._logits import LogitRecalibrator
 
 # Logits nearer to 0 than this are fitted as 0: no factor of theirs could be squared.
@@ -119,10 +120,11 @@ class StructuredRecalibrator(AffineRecalibrator):
         for name in self._list_penalties():
             check_number(name, getattr(self, name), 0)
 
-    @property
-    def _learns_from_absence(self):
-        """Whether penalties hold what would make the probability of a class without rows 0."""
-        return all(getattr(self, name) > 0 for name in self._list_penalties())
+    def _find_known(self, scores, codes, sample_weight):
+        """A class without rows is known if penalties hold what would make its probability 0."""
+        if all(getattr(self, name) > 0 for name in self._list_penalties()):
+            return find_plausible(scores, codes, sample_weight, self.input)
+        return super()._find_known(scores, codes, sample_weight)
 
     def _list_penalties(self):
         return [name for name in self.get_params() if name.endswith("_penalty")]

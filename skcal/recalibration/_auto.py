@@ -28,6 +28,7 @@ from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._class_scores import MOST_BY_CHANCE, count_expected, restrict_scores
 from skcal.recalibration._names import choose_recalibrator, is_random, name_recalibrator
+from skcal.recalibration._one_vs_rest import OneVsRestRecalibrator
 from skcal.recalibration._spline import SplineRecalibration
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
 from skcal.recalibration._structured_vector_scaling import StructuredVectorScaling
@@ -208,8 +209,6 @@ class AutoRecalibration(BaseRecalibrator):
     log_losses_: np.ndarray
     gain_: float
     recalibrators_: list[BaseRecalibrator]
-    _learns_classes_apart = False
-    _maps_rows_apart = False
     _takes_shares = False  # copies of a row would be in several folds
 
     def __init__(
@@ -244,15 +243,8 @@ class AutoRecalibration(BaseRecalibrator):
         return self.monotone
 
     @property
-    def _if_unseen(self):
-        return "apply" if self.monotone else "keep"
-
-    @property
-    def _learns_from_absence(self):
-        if self.recalibrators is None:
-            return True
-        members = self._list_members().values()
-        return any(getattr(member, "_learns_from_absence", False) for member in members)
+    def _serves_unseen(self):
+        return self.monotone
 
     @as_task
     def fit(
@@ -375,9 +367,22 @@ class AutoRecalibration(BaseRecalibrator):
             members["structured_vector"] = StructuredVectorScaling()
         return members | {"spline": SplineRecalibration()}
 
-    def _fit_present(self, scores, codes, sample_weight, resolution, seen):
-        if len(seen) > 1:
-            return super()._fit_present(scores, codes, sample_weight, resolution, seen)
+    def _find_known(self, scores, codes, sample_weight):
+        """Those that a member knows."""
+        members = map(self._prepare, self._list_members(scores.shape[1], len(codes)).values())
+        rows = scores, codes, sample_weight
+        known = [one._find_known(*rows) for one in members if isinstance(one, BaseRecalibrator)]
+        return np.unique(np.concatenate([codes, *known]))
+
+    def _select(self, scores, codes, known):
+        return (scores, codes) if self.monotone else super()._select(scores, codes, known)
+
+    def _list_parts(self, X):
+        return [slice(None)]
+
+    def _fit_known(self, scores, codes, sample_weight, resolution, known):
+        if len(known) > 1:
+            return super()._fit_known(scores, codes, sample_weight, resolution, known)
         vars(self).pop("_seen", None)
         return self._fit(scores, codes, sample_weight)  # which warns
 
@@ -557,8 +562,8 @@ class AutoRecalibration(BaseRecalibrator):
 
 def _is_monotone(recalibrator, n_classes):
     """Whether it promises an order: of the scores for two classes, of the classes for more."""
-    apart = getattr(recalibrator, "_learns_classes_apart", True)
-    return getattr(recalibrator, "_is_monotone", False) and (n_classes == 2 or not apart)
+    of_one = n_classes > 2 and isinstance(recalibrator, OneVsRestRecalibrator)
+    return getattr(recalibrator, "_is_monotone", False) and not of_one
 
 
 def _take_all(proba, codes):

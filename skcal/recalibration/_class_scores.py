@@ -12,20 +12,18 @@ from skcal._input._validation import (
     explain_images,
     show_labels,
 )
-from skcal._numerics.recalibration._row_blocks import RowBlocks
+from skcal._numerics.recalibration._row_blocks import RowBlocks, floor_logits
 from skcal._numerics.recalibration._scores import find_probabilities
-from skcal._numerics.recalibration._temperature import (
-    MANY_CLASSES,
-    find_median,
-    fit_temperature,
-    pick_true,
-)
+from skcal._numerics.recalibration._temperature import MANY_CLASSES, find_median, fit_temperature
 from skcal._tools._arrays import (
+    find_device,
+    find_distinct,
     find_span,
     is_numpy,
     list_slices,
     move_to,
     namespace,
+    search_sorted,
     to_numpy,
 )
 
@@ -91,20 +89,27 @@ def refuse_other_dimensions(X):
     )
 
 
-def clip_half(X, kind):
-    """Probabilities in float16 clipped where their rounding asks for it, before they are float64.
+def choose_types(X, kind):
+    """X, and the float types in which scikit-learn is to leave it.
 
-    scikit-learn makes float64 of them, in which the same numbers would be no rounding.
+    Probabilities of float16 become float64, in which what their rounding leaves outside of [0, 1]
+    would be an error. Logits of float16 stay: they are read a few rows at a time.
     """
-    is_half = kind == "proba" and isinstance(X, np.ndarray) and X.dtype == np.float16
-    return clip_rounding(X) if is_half else X
+    xp = np if find_device(X) is None else find_device(X).xp
+    types = [xp.float64, xp.float32]
+    if kind == "logits" and xp is np:
+        types.append(np.float16)
+    elif isinstance(X, np.ndarray) and X.dtype == np.float16:
+        X = clip_rounding(X)
+    return X, types
 
 
-def check_scores(X, xp, kind, impossible=False):
+def check_scores(X, kind, impossible=False):
     """Raise a NotClassScoresError unless X holds finite scores of the kind "proba" or "logits".
 
     With `impossible` logits of some classes of a row may be -inf.
     """
+    xp = namespace(X)
     parts = RowBlocks(X).list_slices() if kind == "logits" else list_parts(X)
     if all(_are_scores(X[rows, ...], xp, kind, impossible) for rows in parts):
         return
@@ -196,69 +201,43 @@ def _list_row(X, row):
     return [float(X[row, column]) for column in range(X.shape[1])]
 
 
-def read_blocks(X, order, xp):
-    """Logits as `arrange_scores` has them, to be read a few rows at a time."""
-    if X.shape[1] == 1:
-        return RowBlocks(arrange_scores(X, order, xp, "logits"))
-    in_order = bool(xp.all(order[1:] > order[:-1]))
-    return RowBlocks(X, columns=None if in_order else order)
-
-
-def refuse_ruled_out(X, columns, is_present, labels, xp):
-    """Raise a NotClassScoresError where the logit of the true class is -inf.
-
-    `columns` has the column of the true class of each row, `is_present` which rows count, and
-    `labels` the label of each column.
-    """
-    if X.shape[1] == 1:  # the logit of the first class is 0
-        true = xp.where(columns == 1, X[:, 0], xp.zeros_like(X[:, 0]))
-    else:
-        true = pick_true(X, columns, xp)
-    is_bad = (true == -np.inf) & is_present
-    if xp.any(is_bad):
-        row = _find_first(is_bad, xp)
-        label = labels[int(columns[row])]
-        raise NotClassScoresError(
-            "X must have a logit above -inf for the true class, as no temperature makes up for "
-            f"an impossible one; row {row} of X has -inf for {label.item()!r}, its label in y."
-        )
-
-
 def find_float_type(X):
     """The float type of answers to logits or probabilities in X."""
     return np.dtype(np.float64) if is_numpy(X) and X.dtype == np.float16 else X.dtype
 
 
-def keep_impossible(proba, scores, xp):
-    """Probabilities that are 0 where the logit is -inf, and 1 where no other class is possible."""
-    possible = scores > -np.inf
-    if xp.all(possible):
-        return proba
-    n_possible = xp.sum(xp.astype(possible, xp.int64), axis=1, keepdims=True)
-    proba = xp.where(n_possible == 1, xp.ones_like(proba), proba)
-    return xp.where(possible, proba, xp.zeros_like(proba))
+def find_resolution(X):
+    """The resolution of the scores in X."""
+    xp = namespace(X)
+    # Of one column the other one is computed exactly.
+    return float(xp.finfo(X.dtype if X.shape[1] > 1 else xp.float64).eps)
 
 
-def arrange_scores(X, order, xp, kind):
+def arrange_scores(X, order, kind, depth=np.inf):
     """Scores as float64 in one column for each class, in the order of the classes.
 
-    A single column is that of the second class. `order` is on the device of X.
+    A single column is that of the second class. Logits are raised as by `floor_logits`.
     """
     parts = list_parts(X)
     if not is_numpy(X) or len(parts) == 1:
-        return _arrange_rows(X, order, xp, kind)
+        return floor_logits(_arrange_rows(X, order, kind), depth)
     scores = np.empty((len(X), len(order)), order="F" if len(order) < MANY_CLASSES else "C")
     for rows in parts:
-        scores[rows] = _arrange_rows(X[rows], order, xp, kind)
+        scores[rows] = floor_logits(_arrange_rows(X[rows], order, kind), depth)
     return scores
 
 
-def level_columns(scores, xp):
-    """Probabilities with columns made constant if they are constant up to rounding.
+def level_scores(scores, kind, depth):
+    """Logits raised as by `floor_logits`, or probabilities.
+
+    Columns of probabilities that are constant up to rounding are made constant.
 
     No map learns from what an average in another order leaves. Of two columns one tells of both:
     that of a rare class may have fewer digits.
     """
+    if kind == "logits":
+        return floor_logits(scores, depth)
+    xp = namespace(scores)
     low, high = xp.min(scores, axis=0), xp.max(scores, axis=0)
     alike = high - low <= _ROUNDING * high
     if scores.shape[1] == 2 and xp.any(alike):
@@ -266,23 +245,25 @@ def level_columns(scores, xp):
     return xp.where(alike, high, scores) if xp.any(alike & (low < high)) else scores
 
 
-def _arrange_rows(X, order, xp, kind):
+def _arrange_rows(X, order, kind):
+    xp = namespace(X)
     X = xp.astype(X, xp.float64, copy=False)
     if kind == "proba":
         X = xp.clip(X, 0.0, 1.0)
     if X.shape[1] == 1:
         X = xp.concat([1 - X if kind == "proba" else xp.zeros_like(X), X], axis=1)
     # NumPy's index puts columns side by side in memory, which most fits read faster.
-    return X[:, order] if is_numpy(X) else xp.take(X, order, axis=1)
+    return X[:, order] if is_numpy(X) else xp.take(X, move_to(order, X), axis=1)
 
 
-def find_depth(logits, codes, sample_weight, xp):
+def find_depth(logits, codes, sample_weight):
     """How far logits may lie below the largest of their row and still matter.
 
     The best temperature may be next to 0, where all rows are right. Other maps leave logits nearly
     as they are, so that no temperature counts that is below 1, as log-odds have it, or below the
     median difference of the logits where most are small.
     """
+    xp = namespace(codes)
     temperature, _ = fit_temperature(logits, codes, sample_weight, xp=xp)
     unit = 1.0
     if temperature < unit:
@@ -306,6 +287,17 @@ def count_expected(scores, sample_weight, kind):
     return to_numpy(total)
 
 
+def find_plausible(scores, codes, sample_weight, kind):
+    """Places of the classes that have rows, and of those that may lack them by chance."""
+    seen, n_classes = find_distinct(codes), scores.shape[1]
+    if not 1 < len(seen) < n_classes:
+        return seen
+    expected = count_expected(scores, sample_weight, kind)
+    is_known = (expected > 0) & (expected <= MOST_BY_CHANCE)
+    is_known[seen] = True
+    return np.flatnonzero(is_known)
+
+
 def restrict_scores(scores, seen, kind):
     """Scores of some classes, given that one of these comes true; even where all are 0."""
     if isinstance(scores, RowBlocks):
@@ -316,6 +308,11 @@ def restrict_scores(scores, seen, kind):
         return part
     total = xp.sum(part, axis=1, keepdims=True)
     return xp.where(total > 0, part / xp.where(total > 0, total, 1.0), 1 / len(seen))
+
+
+def restrict_rows(scores, codes, seen, kind):
+    """The same for rows of these classes, with the places of their labels among them."""
+    return restrict_scores(scores, seen, kind), search_sorted(seen, codes)
 
 
 def share_among_seen(proba, part, seen):

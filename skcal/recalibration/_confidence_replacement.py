@@ -73,8 +73,10 @@ class ConfidenceReplacement(BaseRecalibrator):
     """
 
     accuracy_: float
-    _learns_classes_apart = False
-    _if_unseen = "apply"
+    _serves_unseen = True
+
+    def _select(self, scores, codes, known):
+        return scores, codes
 
     def _fit(self, scores, codes, sample_weight):
         correct = mark_correct(scores, codes)

@@ -24,6 +24,7 @@ from skcal.recalibration._class_scores import (
     arrange_scores,
     check_scores,
     find_depth,
+    restrict_rows,
     restrict_scores,
     share_among_seen,
 )
@@ -64,7 +65,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         self.classes_ = self.classes
         vars(self).pop("_seen", None)
         codes = np.searchsorted(self.classes_, y)
-        check_scores(scores, np, self.input)
+        check_scores(scores, self.input)
         resolution = float(np.finfo(np.result_type(scores, np.float32)).eps)
         scores = self._arrange(scores)
         mass = np.ones(len(y)) if sample_weight is None else sample_weight
@@ -74,7 +75,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         numbers, fold = numbers[present], fold[present]
         self._depth, self._smallest = np.inf, 0.0
         if self.input == "logits":
-            self._depth = find_depth(scores, codes, mass, np)
+            self._depth = find_depth(scores, codes, mass)
         else:
             self._smallest = find_floor(scores, len(self.classes_), resolution)
         seen = np.unique(codes)
@@ -84,7 +85,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
                 f"No row is of {show_labels(np.delete(self.classes_, seen))}, which the "
                 "classifier knows: its probabilities stay unchanged.",
             )
-            scores, codes = restrict_scores(scores, seen, self.input), np.searchsorted(seen, codes)
+            scores, codes = restrict_rows(scores, codes, seen, self.input)
         self.maps_, self.factor_ = [], 0.0
         if len(seen) > 1:
             self._fit_classes(scores, codes, mass, numbers, fold)
@@ -109,7 +110,7 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
 
     def predict_proba(self, scores, *, numbers):
         """Corrected probabilities, a column for each class; `scores` and `numbers` as in `fit`."""
-        check_scores(scores, np, self.input)
+        check_scores(scores, self.input)
         scores = self._arrange(scores)
         seen = vars(self).get("_seen")
         if seen is None:
@@ -127,11 +128,11 @@ class GroupCorrection(BaseEstimator, metaclass=ABCMeta):
         return combine_odds(odds + self.factor_ * np.column_stack(corrections))
 
     def _arrange(self, scores):
-        return arrange_scores(scores, np.arange(len(self.classes_)), np, self.input)
+        return arrange_scores(scores, np.arange(len(self.classes_)), self.input)
 
     def _to_log_odds(self, scores):
         if self.input == "logits":
-            return log_odds(floor_logits(scores, self._depth, np))
+            return log_odds(floor_logits(scores, self._depth))
         return log_odds(np.log(np.clip(scores, self._smallest, 1.0)))
 
 

@@ -60,6 +60,9 @@ class OneVsRestRecalibrator(BaseRecalibrator):
     def _apply_map(self, fitted, values):
         """Probabilities, or log-odds, of one class by its fitted map."""
 
+    def _list_parts(self, X):
+        return list_parts(X, self._fewest_rows)
+
     def _read_scale(self, scores):
         """Values that the maps read, a column for each map."""
         proba = self._to_probabilities(scores)

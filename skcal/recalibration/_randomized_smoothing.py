@@ -115,9 +115,7 @@ class RandomizedSmoothing(BaseRecalibrator):
 
     bandwidth_: float
     curve_: KernelMap
-    _learns_classes_apart = False
-    _if_unseen = "apply"
-    _maps_rows_apart = False
+    _serves_unseen = True
 
     def __init__(
         self,
@@ -141,6 +139,9 @@ class RandomizedSmoothing(BaseRecalibrator):
             check_number("bandwidth", self.bandwidth, SMALLEST_BANDWIDTH)
         check_rng(self.random_state)
 
+    def _select(self, scores, codes, known):
+        return scores, codes
+
     def _fit(self, scores, codes, sample_weight):
         proba = self._to_probabilities(scores)
         if len(self.classes_) == 2:
@@ -148,11 +149,12 @@ class RandomizedSmoothing(BaseRecalibrator):
         else:
             predictions, outcomes = proba.max(axis=1), mark_correct(scores, codes)
             measure_accuracy(outcomes, sample_weight, len(self.classes_))
-        kernel = KernelRecalibration(classes="columns", bandwidth=self.bandwidth)
-        kernel._if_unseen = "own"  # all predictions may be right
-        kernel.fit(predictions[:, np.newaxis], outcomes, sample_weight)
-        (self.curve_,) = kernel.maps_
+        kernel = KernelRecalibration(bandwidth=self.bandwidth)
+        self.curve_ = kernel._fit_map(predictions, outcomes.astype(np.float64), sample_weight)
         self.bandwidth_ = self.curve_.bandwidth
+
+    def _list_parts(self, X):
+        return [slice(None)]  # one after the other they would get other random numbers
 
     def _recalibrate(self, scores):
         proba = self._to_probabilities(scores)

@@ -5,8 +5,9 @@ import numpy as np
 from skcal._input._column_names import find_order_of_tables
 from skcal._input._outcome_matrix import are_shares, list_copies
 from skcal._input._validation import check_labels
+from skcal._numerics.recalibration._row_blocks import take_rows
 from skcal._numerics.recalibration._weights import count_as_rows
-from skcal._tools._arrays import find_device
+from skcal._tools._arrays import as_float64, find_device
 
 
 def read_shares(y, names, columns):
@@ -37,13 +38,16 @@ def list_soft_labels(classes, n_classes):
     return check_labels("classes", classes) if is_named else np.arange(n_classes)
 
 
-def copy_rows(X, shares, weights):
-    """Scores, labels and weights of the copies; together those of a row count as it does."""
-    if weights is None:
-        weights = np.ones(len(X))
-    else:
-        weights = weights.astype(np.float64)
-        present = weights > 0
-        weights[present] = count_as_rows(weights[present])
-    rows, codes, share = list_copies(shares)
-    return X[rows], codes, weights[rows] * share
+def take_counted(scores, target, weights):
+    """Scores, codes and weights of the rows that count; weights count rows.
+
+    `target` holds codes or soft labels, whose rows become copies that together count as one.
+    """
+    if weights is not None:
+        present = weights > 0  # a weight of zero equals absence
+        scores, target = take_rows(scores, present), target[present]
+        weights = count_as_rows(as_float64(weights[present]))
+    if target.ndim == 1:
+        return scores, target, weights
+    rows, codes, shares = list_copies(target)
+    return take_rows(scores, rows), codes, shares if weights is None else weights[rows] * shares

@@ -133,7 +133,7 @@ class SummaryFitMixin:
             codes = sample.outcomes.astype(np.intp)
             scores = self._make_scores(sample.predictions)
             seen = np.unique(codes)
-            self._fit_present(scores, codes, sample.weights, SMALLEST_PROBABILITY, seen)
+            self._fit_known(scores, codes, sample.weights, SMALLEST_PROBABILITY, seen)
             return
         for label, sample in zip(self.classes_, samples, strict=True):
             if not sample.outcomes.any():

@@ -9,12 +9,12 @@ from skcal._numerics.recalibration._scores import find_probabilities
 from skcal._numerics.recalibration._temperature import fit_temperature
 from skcal._tools._arrays import namespace
 from skcal._tools._typing import ArrayLike
-from skcal.recalibration._class_scores import LOGIT_DEPTH
-from skcal.recalibration._logits import LogitRecalibrator
+from skcal.recalibration._class_scores import LOGIT_DEPTH, find_plausible
+from skcal.recalibration._row_blocks import BlockRecalibrator
 from skcal.recalibration._summary_fit import SummaryFitMixin
 
 
-class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
+class TemperatureScaling(SummaryFitMixin, BlockRecalibrator):
     r"""Temperature scaling: divide all logits by one number that minimizes the log loss.
 
     A temperature above 1 makes predictions less confident, one below 1 more confident. The order
@@ -116,12 +116,8 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
 
     temperature_: float
     n_iter_: int
-    _is_on_device = True
-    _reads_blocks = True
-    _learns_classes_apart = False
-    _learns_from_absence = True
-    _if_unseen = "share"
     _is_monotone = True
+    _serves_unseen = True
 
     def __init__(
         self,
@@ -137,24 +133,26 @@ class TemperatureScaling(SummaryFitMixin, LogitRecalibrator):
     def _check_options(self):
         check_option("loss", self.loss, ("log", "brier"))
 
-    def _find_depth(self, logits, codes, sample_weight, xp, guess=None):
+    def _find_known(self, scores, codes, sample_weight):
+        return find_plausible(scores, codes, sample_weight, self.input)
+
+    def _reach(self, logits, codes, sample_weight):
         """What lies deeper has the probability 0 at the temperature, however small that is."""
-        start = guess / LOGIT_DEPTH if guess else getattr(self._near, "temperature_", None)
-        self._found = fit_temperature(logits, codes, sample_weight, start=start, xp=xp)
-        return LOGIT_DEPTH * self._found[0]
+        return LOGIT_DEPTH * self._search(logits, codes, sample_weight)[0]
+
+    def _search(self, logits, codes, sample_weight, loss="log"):
+        """The temperature, from what was found last of the same or similar rows."""
+        last = vars(self).get("_found", [getattr(self._near, "temperature_", None)])
+        self._found = fit_temperature(
+            logits, codes, sample_weight, loss=loss, start=last[0], xp=namespace(codes)
+        )
+        return self._found
 
     def _fit(self, scores, codes, sample_weight):
-        found = vars(self).pop("_found", None)  # of the same rows, before some logits were raised
-        if not found or self.loss == "brier" or scores.top is not None:
-            found = fit_temperature(
-                self._to_logits(scores),
-                codes,
-                sample_weight,
-                loss=self.loss,
-                start=found[0] if found else getattr(self._near, "temperature_", None),
-                xp=namespace(codes),
-            )
-        self.temperature_, self.n_iter_ = found
+        # What was found before some logits were raised is right where none were.
+        if "_found" not in vars(self) or self.loss == "brier" or scores.top is not None:
+            self._search(self._to_logits(scores), codes, sample_weight, self.loss)
+        self.temperature_, self.n_iter_ = vars(self).pop("_found")
 
     def _recalibrate(self, scores):
         return find_probabilities(self._to_logits(scores) / self.temperature_)

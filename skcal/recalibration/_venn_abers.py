@@ -121,8 +121,8 @@ class VennAbers(OneVsRestRecalibrator):
             that of X. A class that no row was of keeps its probability, as both ends, and so do
             all classes where all rows were of one.
         """
-        columns, device, _ = self._read_columns(X)
-        scores = self._arrange_columns(columns, device)
+        columns = self._read_columns(X)
+        scores = self._arrange_columns(columns)
         seen = vars(self).get("_seen")
         if seen is None:
             return self._find_interval(scores).astype(columns.dtype, copy=False)

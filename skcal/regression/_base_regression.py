@@ -164,7 +164,7 @@ class RegressionRecalibrator(
         self._check_options()
         self._refuse_pair(X)
         names = list_column_names(X)
-        X, _, sample_weight, _ = read_scores(X, None, sample_weight)
+        X, _, sample_weight = read_scores(X, None, sample_weight)
         is_complex = getattr(getattr(y, "dtype", None), "kind", None) == "c"
         if y is not None and not is_complex:  # which scikit-learn refuses
             y = read_numbers("y", y).astype(np.float64)

@@ -121,8 +121,7 @@ class PriorShift(BaseRecalibrator):
     prior_: np.ndarray
     prior_train_: np.ndarray
     _gives_hard_probabilities = True
-    _is_for_other_rows = True
-    _if_unseen = "own"
+    _is_for_other_rows = True  # for which probabilities of the fitted ones may become worse
 
     def __init__(
         self,
@@ -161,9 +160,9 @@ class PriorShift(BaseRecalibrator):
             If a weight is invalid, or if a row is impossible for all rates: its classes have all
             the rate 0 in training.
         """
-        columns, device, _ = self._read_columns(X)
+        columns = self._read_columns(X)
         weights = check_sample_weight(sample_weight, len(columns))
-        proba = self._to_probabilities(self._arrange_columns(columns, device))
+        proba = self._to_probabilities(self._arrange_columns(columns))
         if weights is not None:
             present = weights > 0
             proba, weights = proba[present], weights[present].astype(np.float64)
@@ -171,6 +170,9 @@ class PriorShift(BaseRecalibrator):
         adapted = copy(self)
         adapted.prior_ = fit_prior(proba, self.prior_train_, weights)
         return adapted
+
+    def _find_known(self, scores, codes, sample_weight):
+        return np.arange(scores.shape[1])  # a rate may be 0
 
     def _fit(self, scores, codes, sample_weight):
         counts = np.bincount(codes, sample_weight, minlength=len(self.classes_))

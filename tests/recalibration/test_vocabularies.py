@@ -80,6 +80,9 @@ def test_what_rules_out_the_truth_or_everything_is_refused():
     message = "X must have a logit above -inf for the true class.* row 17 of X has -inf for '{}'"
     with pytest.raises(NotClassScoresError, match=message.format(labels[y[17]])):
         model.fit(X[:, order], labels[y])
+    soft = 0.8 * np.eye(5)[y] + 0.04  # with a copy of each row for each label
+    with pytest.raises(NotClassScoresError, match=message.format(labels[y[17]])):
+        model.fit(X[:, order], soft[:, order])
     weights = np.ones(len(y))
     weights[17] = 0  # absent
     kept = np.arange(len(y)) != 17

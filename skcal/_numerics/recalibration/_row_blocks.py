@@ -35,7 +35,7 @@ class RowBlocks:
         part = xp.astype(part, xp.float64, copy=False)
         if self.top is None:
             return part
-        return floor_logits(part, self.depth, xp, self.top[rows, ...])
+        return floor_logits(part, self.depth, self.top[rows, ...])
 
     def list_slices(self):
         """Slices of the rows to read, one after the other."""
@@ -70,7 +70,12 @@ class RowBlocks:
         return RowBlocks(self.values, self.rows, self.columns, xp.concat(tops), depth)
 
 
-def floor_logits(logits, depth, xp, top=None):
+def take_rows(scores, rows):
+    """Some rows of an array or of `RowBlocks`."""
+    return scores.take_rows(rows) if isinstance(scores, RowBlocks) else scores[rows]
+
+
+def floor_logits(logits, depth, top=None):
     """Logits that are nowhere further than `depth` below the largest of their row.
 
     Those of impossible classes stay -inf. `top` is the largest of each row where `logits` are not
@@ -78,6 +83,9 @@ def floor_logits(logits, depth, xp, top=None):
     """
     if not np.isfinite(depth):
         return logits
+    if isinstance(logits, RowBlocks):
+        return logits.floor(depth)
+    xp = namespace(logits)
     top = xp.max(logits, axis=1, keepdims=True) if top is None else top
     low = top - depth
     if xp.all(low < top):
