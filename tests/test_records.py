@@ -320,7 +320,7 @@ def test_results_have_a_sentence():
     silent = [path for path in RECORDS if "__str__" not in vars(RECORDS[path])]
     named = re.compile("Curve$|Problem$|^Groups|Witness$|Outcomes$|Predictions$|Report$|Value$")
     rest = [name for path in silent if not named.search(name := path.split(".")[-1])]
-    assert sorted(rest) == ["Ensemble", "Measure", "Mixture", "MultivariateNormal", "Quantiles"]
+    assert sorted(rest) == ["Ensemble", "Mixture", "MultivariateNormal", "Quantiles"]
 
 
 def test_monitors_show_sentences():

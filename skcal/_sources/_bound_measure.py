@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skcal._estimates._traits import Traits
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import (
     ALL_REDUCTIONS,
     REDUCTIONS,
@@ -19,7 +19,7 @@ from skcal._input._reduction import (
 from skcal._input._sample import Sample
 from skcal._input._validation import check_option, refuse_unknown_options
 from skcal._numerics.errors._binned import count_bins, make_edges
-from skcal.metrics import MEASURES, Measure
+from skcal.metrics import MEASURES
 
 # Arguments of measures that say what is measured, not how.
 DATA = ("sample_weight", "pos_label", "labels")
@@ -32,7 +32,7 @@ class BoundMeasure(NamedTuple):
     options: dict[str, Any]
     # Names of its arguments after y_true and y_proba; None if every name may do.
     keywords: list[str] | None
-    row: Measure | None  # of the table of measures, None for a function of the user
+    row: type[Measure] | None  # of the table of measures, None for a function of the user
     argument: str = "measure"  # what the user calls it, for messages
     reduction: str | None = None  # None leaves the reduction of class probabilities to the function
 
@@ -65,7 +65,7 @@ class BoundMeasure(NamedTuple):
     @property
     def traits(self):
         """What may be assumed; of a function of the user, that it is a norm of the residuals."""
-        return Traits() if self.row is None else self.row.describe(**self.known)
+        return Measure() if self.row is None else self.row(**self.known)
 
     @property
     def inner_edges(self):
@@ -105,7 +105,7 @@ class BoundMeasure(NamedTuple):
         rows = rows if target is None else rows._replace(target=target)
         if self.row is None:
             return self._check_finite(self._call_for_rows(rows))
-        measure = self.row.bind(**self.known)
+        measure = self.row(**self.known).measure
         if not self.row.reduces:
             return self._check_finite(measure(rows.to_vectors()))
         samples = ALL_REDUCTIONS[self.find_reduction()](rows)
@@ -117,7 +117,7 @@ class BoundMeasure(NamedTuple):
 
     def measure_sample(self, sample):
         """The value of a measure of the table for a Sample."""
-        return self._check_finite(float(self.row.bind(**self.known)(sample)))
+        return self._check_finite(float(self.row(**self.known).measure(sample)))
 
     def _call_for_rows(self, rows):
         """What a function of the user gives, which sees the labels of the user where known."""

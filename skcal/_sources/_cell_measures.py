@@ -22,8 +22,6 @@ def check_measure(name, options):
             f"name must be a measure of binary problems; {name} needs whole vectors of "
             "probabilities, which a summary does not keep."
         )
-    if MEASURES[name].cells is None:
-        raise ValueError(f"name must be a measure that summaries support; {name} has no bound yet.")
     known = find_defaults(MEASURES[name].function)
     known = {option: known[option] for option in known if option != "reduction"}
     for option in options:
@@ -36,38 +34,37 @@ def check_measure(name, options):
     return known
 
 
-def _fix_bins(cells, options):
-    """Options with the number of bins for the rows of the cells, for those that depend on it."""
-    if not isinstance(options.get("n_bins"), str):
-        return options
-    return options | {"n_bins": count_bins("cube_root", cells.n_rows)}
+def bind_cells(cells, name, options):
+    """The measure with its options, of the number of bins for the rows of the cells."""
+    if isinstance(options.get("n_bins"), str):
+        options = options | {"n_bins": count_bins("cube_root", cells.n_rows)}
+    return MEASURES[name](**check_measure(name, options))
 
 
 def measure_cells(cells, name, options):
     """Value of a measure for the rows that cells stand for."""
-    options = _fix_bins(cells, options)
-    known = check_measure(name, options)
-    answer, measure = MEASURES[name].cells, MEASURES[name].bind(**known)
-    reason = answer.refuse and answer.refuse(known)
+    return _measure(cells, bind_cells(cells, name, options))
+
+
+def _measure(cells, measure):
+    reason = measure.refuse()
     if reason and cells.facts.spread.any():
         raise ValueError(
-            f"{name} cannot be computed: {reason} A summary has it only as long as no cell holds "
-            "two different predictions."
+            f"{measure.name} cannot be computed: {reason} A summary has it only as long as no cell "
+            "holds two different predictions."
         )
-    outcomes, predictions, weights = answer.rows(cells, known)
-    return float(measure(Sample(predictions, outcomes, weights)))
+    outcomes, predictions, weights = measure.choose_rows(cells)
+    return float(measure.measure(Sample(predictions, outcomes, weights)))
 
 
 def is_averaged(cells, name, options):
     """Whether a measure is answered for one row in each cell, with a soft outcome."""
-    return MEASURES[name].cells.rows(cells, check_measure(name, options)) is cells.averaged
+    return bind_cells(cells, name, options).choose_rows(cells) is cells.averaged
 
 
 def bound_cells(cells, name, options):
     """How far `measure_cells` can be from the measure of the rows themselves."""
-    options = _fix_bins(cells, options)
-    value, known = measure_cells(cells, name, options), check_measure(name, options)
-    answer = MEASURES[name].cells
-    bound = answer.bound(cells, value, known) if cells.facts.spread.any() else 0.0
-    accuracy = answer.find_accuracy(cells, value, known) if answer.find_accuracy else 0.0
-    return float(max(bound, 0.0) + accuracy + _ROUNDING)
+    measure = bind_cells(cells, name, options)
+    value = _measure(cells, measure)
+    bound = measure.bound(cells, value) if cells.facts.spread.any() else 0.0
+    return float(max(bound, 0.0) + measure.find_accuracy(cells, value) + _ROUNDING)

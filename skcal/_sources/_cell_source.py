@@ -57,8 +57,8 @@ class CellSource:
 
     def make_resamples(self):
         """Source of values for resamples, with the value that they vary around."""
-        fixed_point = self.statistic.traits.fixed_point
-        if fixed_point and fixed_point.is_plain:
+        traits = self.statistic.traits
+        if traits.is_fixed_point and traits.transform is None:
             outcomes, predictions, weights = self._cells.matched
             bandwidth = max(self.estimate, NARROWEST)
             resampler = make_resampler(predictions, outcomes, weights, bandwidth)

@@ -412,10 +412,9 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
     n_batches = min(_N_BATCHES, n_units)
     batches = residuals.parts.split(n_batches, rng)
     factor = find_factor(n_batches, confidence_level)
-    if traits.fixed_point and residuals.is_binary:
+    if traits.is_fixed_point and residuals.is_binary:
         halves = residuals.parts.halve(n_pairs, rng)
-        transform = traits.fixed_point.transform
-        return _find_bandwidths(residuals, transform, estimate, batches, halves, factor)
+        return _find_bandwidths(residuals, traits.transform, estimate, batches, halves, factor)
     whole = residuals.measure(np.ones(len(residuals.weights)))
     deviation = find_deviation(*residuals.take_off(batches, whole))
     confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))

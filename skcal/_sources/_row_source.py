@@ -77,7 +77,7 @@ class RowSource:
         if not self._is_clustered:
             return True
         traits = self.statistic.traits
-        is_norm = traits.is_norm and not traits.is_square and not traits.fixed_point
+        is_norm = traits.is_norm and not traits.is_square and not traits.is_fixed_point
         if not self._is_binary or not (is_omnibus or is_norm or traits.measure_sums):
             return False
         return self._find_effect() is not None
@@ -111,8 +111,8 @@ class RowSource:
     def make_resamples(self):
         """Source of values for resamples, which vary about `observed`, by `draw(rng, n_draws)`."""
         is_single = self._is_binary and self._units.member is None
-        fixed_point = self.statistic.traits.fixed_point
-        if not (is_single and fixed_point and fixed_point.is_plain):
+        traits = self.statistic.traits
+        if not (is_single and traits.is_fixed_point and traits.transform is None):
             return self._resamples
         sample = Sample(self._rows.proba, self._rows.target, self._rows.weights)
         return SmoothResamples(sample.resampler(max(self.estimate, NARROWEST)), self.estimate)

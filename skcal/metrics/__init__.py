@@ -53,7 +53,6 @@ from skcal.metrics._interval import (
 )
 from skcal.metrics._kernel import kernel_calibration_error
 from skcal.metrics._mean_multicalibration import mean_multicalibration_error
-from skcal.metrics._measure import Measure
 from skcal.metrics._multicalibration import multicalibration_error
 from skcal.metrics._ordered import cumulative_predictions, ranked_probability_score
 from skcal.metrics._risk_coverage import (
@@ -77,27 +76,29 @@ from skcal.metrics._squared_kernel import (
 )
 from skcal.metrics._top_k import ReducedPredictions, top_k_predictions
 
-#: Every measure by its name; each row is defined at the end of the file of its measure.
+#: Every measure by its name. A row has this ``name`` and the ``function``; ``reduces`` says whether
+#: that takes `reduction`, and otherwise reads whole vectors of probabilities; ``is_signed`` whether
+#: it is an unbiased estimate of a square, which may be negative and tells nothing of a single row.
 MEASURES = {
     row.name: row
     for row in (
-        _binned.EXPECTED,
-        _binned.MAXIMUM,
-        _binned.ADAPTIVE,
-        _binned.SQUARED,
-        _smooth.SMOOTH,
-        _smooth_calibration.SMOOTH_CALIBRATION,
-        _distance.LOWER,
-        _interval.INTERVAL,
-        _interval.RANDOM,
-        _interval.SURROGATE,
-        _kernel.KERNEL,
-        _cumulative.CUMULATIVE,
-        _cumulative.TWO_BINS,
-        _calibration_index.INDEX,
-        _decision.DECISION,
-        _canonical.CANONICAL,
-        _squared_kernel.SQUARED_KERNEL,
+        _binned.ExpectedCalibrationError,
+        _binned.MaximumCalibrationError,
+        _binned.AdaptiveCalibrationError,
+        _binned.SquaredCalibrationError,
+        _smooth.SmoothECE,
+        _smooth_calibration.SmoothCalibrationError,
+        _distance.LowerCalibrationDistance,
+        _interval.IntervalCalibrationError,
+        _interval.RandomIntervalCalibrationError,
+        _interval.SurrogateIntervalCalibrationError,
+        _kernel.KernelCalibrationError,
+        _cumulative.CumulativeCalibrationError,
+        _cumulative.AveragedTwoBinCalibrationError,
+        _calibration_index.IntegratedCalibrationIndex,
+        _decision.DecisionCalibrationError,
+        _canonical.CanonicalCalibrationError,
+        _squared_kernel.SquaredKernelCalibrationError,
     )
 }
 
@@ -110,7 +111,6 @@ __all__ = [
     "DecisionCalibrationWitness",
     "Decomposition",
     "ElementaryScoreCurve",
-    "Measure",
     "NetBenefitCurve",
     "ReducedPredictions",
     "RiskCoverageCurve",

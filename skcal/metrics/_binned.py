@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from skcal._estimates._bins import find_edges
-from skcal._estimates._traits import CellAnswer, Traits, take_averages, take_matches
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows
 from skcal._input._validation import (
     check_bins,
@@ -27,7 +27,6 @@ from skcal._numerics.errors._binned import (
     squared_gaps,
 )
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._measure import Measure
 
 
 def expected_calibration_error(
@@ -143,9 +142,9 @@ def expected_calibration_error(
     0.25
     """
     return average_over_rows(
-        _bind_expected(
+        ExpectedCalibrationError(
             n_bins=n_bins, strategy=strategy, norm=norm, bin_width_penalty=bin_width_penalty
-        ),
+        ).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -228,7 +227,7 @@ def maximum_calibration_error(
     0.25
     """
     return average_over_rows(
-        _bind_maximum(n_bins=n_bins, strategy=strategy),
+        MaximumCalibrationError(n_bins=n_bins, strategy=strategy).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -311,7 +310,7 @@ def adaptive_calibration_error(
     0.25
     """
     return average_over_rows(
-        _bind_adaptive(n_bins=n_bins),
+        AdaptiveCalibrationError(n_bins=n_bins).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -409,7 +408,7 @@ def squared_calibration_error(
     -0.0208
     """
     return average_over_rows(
-        _bind_squared(n_bins=n_bins, strategy=strategy, debias=debias),
+        SquaredCalibrationError(n_bins=n_bins, strategy=strategy, debias=debias).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -420,111 +419,106 @@ def squared_calibration_error(
     )
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class ExpectedCalibrationError(Measure, function=expected_calibration_error):
+    """Also without a norm or a penalty."""
 
+    def __init__(self, *, n_bins, strategy, norm, bin_width_penalty):
+        self.n_bins = check_bins(n_bins, strategy, ("uniform", "quantile", "sweep"))
+        self.strategy = strategy
+        self.norm = check_number("norm", norm, minimum=1, allow_infinity=True)
+        check_flag("bin_width_penalty", bin_width_penalty)
+        self.has_penalty = bin_width_penalty
+        if bin_width_penalty and norm != 1:
+            raise ValueError(f"bin_width_penalty must be False unless norm=1; got norm={norm:g}.")
 
-def _bind_expected(*, n_bins, strategy, norm, bin_width_penalty):
-    n_bins = check_bins(n_bins, strategy, ("uniform", "quantile", "sweep"))
-    norm = check_number("norm", norm, minimum=1, allow_infinity=True)
-    check_flag("bin_width_penalty", bin_width_penalty)
-    if bin_width_penalty and norm != 1:
-        raise ValueError(f"bin_width_penalty must be False unless norm=1; got norm={norm:g}.")
-
-    def measure(sample):
-        edges = find_edges(sample, n_bins, strategy)
+    def measure(self, sample):
+        edges = find_edges(sample, self.n_bins, self.strategy)
         rows = make_bin_index(edges), len(edges) - 1
-        if norm == 1 and not bin_width_penalty:
+        if self.norm == 1 and not self.has_penalty:
             return float(np.abs(sample.residual_by_bin(*rows)).sum())
         mass, residual = sample.sum_by_bin(*rows)
-        penalty = float(mass @ np.diff(edges)) if bin_width_penalty else 0.0
-        return gap_norm(mass, residual, norm) + penalty
+        penalty = float(mass @ np.diff(edges)) if self.has_penalty else 0.0
+        return gap_norm(mass, residual, self.norm) + penalty
 
-    return measure
+    def choose_rows(self, cells):
+        return cells.matched
+
+    def bound(self, cells, value):
+        ranges = range_bins(cells.facts, make_edges(self.n_bins))
+        lower, upper = limit_gap_norm(ranges, self.norm)
+        value = value - (1 / self.n_bins if self.has_penalty else 0.0)
+        return max(upper - value, value - lower)
+
+    def refuse(self):
+        if self.has_penalty and self.strategy == "uniform" and hasattr(self.n_bins, "__len__"):
+            return "the penalty of bins of several widths depends on the bin of each prediction."
+        return _refuse_unequal_bins(self.strategy)
 
 
-def _bind_maximum(*, n_bins, strategy):
-    return _bind_expected(n_bins=n_bins, strategy=strategy, norm=np.inf, bin_width_penalty=False)
+class MaximumCalibrationError(ExpectedCalibrationError, function=maximum_calibration_error):
+    """Of the norm that takes the largest gap."""
+
+    def __init__(self, *, n_bins, strategy):
+        super().__init__(n_bins=n_bins, strategy=strategy, norm=np.inf, bin_width_penalty=False)
 
 
-def _bind_adaptive(*, n_bins):
-    n_bins = check_n_bins(n_bins)
+class AdaptiveCalibrationError(Measure, function=adaptive_calibration_error):
+    """Every bin counts alike."""
 
-    def measure(sample):
-        edges = find_edges(sample, n_bins, "quantile")
+    def __init__(self, *, n_bins):
+        self.n_bins = check_n_bins(n_bins)
+
+    def measure(self, sample):
+        edges = find_edges(sample, self.n_bins, "quantile")
         return mean_gap(*sample.sum_by_bin(make_bin_index(edges), len(edges) - 1))
 
-    return measure
+    def refuse(self):
+        return (
+            "the edges of bins of equal mass depend on the order of single predictions; "
+            'use expected_calibration_error with strategy="uniform" instead.'
+        )
 
 
-def _bind_squared(*, n_bins, strategy, debias):
-    n_bins = check_bins(n_bins, strategy, ("uniform", "quantile", "sweep"), default="quantile")
-    if not isinstance(debias, bool | np.bool_):
-        check_option("debias", debias, ("outcomes", "residuals"))
+class SquaredCalibrationError(Measure, function=squared_calibration_error):
+    """Freed of the part that is due to chance unless told otherwise."""
 
-    def measure(sample):
-        edges = find_edges(sample, n_bins, strategy)
+    is_signed = is_square = True
+
+    def __init__(self, *, n_bins, strategy, debias):
+        strategies = ("uniform", "quantile", "sweep")
+        self.n_bins = check_bins(n_bins, strategy, strategies, default="quantile")
+        self.strategy, self.debias = strategy, debias
+        if not isinstance(debias, bool | np.bool_):
+            check_option("debias", debias, ("outcomes", "residuals"))
+        self.biased = {"debias": False} if debias else None
+
+    def measure(self, sample):
+        edges = find_edges(sample, self.n_bins, self.strategy)
         counts, positive, residual, squares = sample.squares_by_bin(
             make_bin_index(edges), len(edges) - 1
         )
-        if debias == "residuals":
+        if self.debias == "residuals":
             return squared_gaps(counts, residual) - residual_noise(counts, squares)
-        if debias:
+        if self.debias:
             return debias_squared_gaps(counts, positive, residual)
         return squared_gaps(counts, residual)
 
-    return measure
+    def choose_rows(self, cells):
+        return cells.matched
+
+    def bound(self, cells, value):
+        ranges = range_bins(cells.facts, make_edges(self.n_bins))
+        lower, upper = limit_squared_gaps(ranges, cells.facts.total, self.debias)
+        return max(upper - value, value - lower)
+
+    def refuse(self):
+        return _refuse_unequal_bins(self.strategy)
 
 
-def _describe_squared(*, debias, **options):
-    return Traits(is_square=True, biased={"debias": False} if debias else None)
-
-
-# ----------------------------------------------------------------------- answers of a summary
-
-
-def _bound_gaps(cells, value, options):
-    ranges = range_bins(cells.facts, make_edges(options["n_bins"]))
-    lower, upper = limit_gap_norm(ranges, options.get("norm", np.inf))
-    penalty = 1 / options["n_bins"] if options.get("bin_width_penalty") else 0.0
-    return max(upper - (value - penalty), (value - penalty) - lower)
-
-
-def _bound_squared_gaps(cells, value, options):
-    ranges = range_bins(cells.facts, make_edges(options["n_bins"]))
-    lower, upper = limit_squared_gaps(ranges, cells.facts.total, options["debias"])
-    return max(upper - value, value - lower)
-
-
-def _refuse_unequal_bins(options):
-    if options["strategy"] == "uniform":
-        if options.get("bin_width_penalty") and hasattr(options["n_bins"], "__len__"):
-            return "the penalty of bins of several widths depends on the bin of each prediction."
+def _refuse_unequal_bins(strategy):
+    if strategy == "uniform":
         return None
     return (
-        f"the edges of bins with strategy={options['strategy']!r} depend on the order of single "
+        f"the edges of bins with strategy={strategy!r} depend on the order of single "
         'predictions; use strategy="uniform" instead.'
     )
-
-
-def _refuse_equal_mass(options):
-    return (
-        "the edges of bins of equal mass depend on the order of single predictions; "
-        'use expected_calibration_error with strategy="uniform" instead.'
-    )
-
-
-_GAPS = CellAnswer(take_matches, _bound_gaps, _refuse_unequal_bins)
-EXPECTED = Measure(expected_calibration_error, _bind_expected, cells=_GAPS)
-MAXIMUM = Measure(maximum_calibration_error, _bind_maximum, cells=_GAPS)
-ADAPTIVE = Measure(
-    adaptive_calibration_error,
-    _bind_adaptive,
-    cells=CellAnswer(take_averages, refuse=_refuse_equal_mass),
-)
-SQUARED = Measure(
-    squared_calibration_error,
-    _bind_squared,
-    _describe_squared,
-    CellAnswer(take_matches, _bound_squared_gaps, _refuse_unequal_bins),
-    is_signed=True,
-)

@@ -8,12 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from skcal._estimates._curves import check_curve, find_gaps
-from skcal._estimates._traits import CellAnswer, Traits, take_averages
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows
 from skcal._input._validation import check_number
 from skcal._numerics.curves._spline import weighted_quantiles
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._measure import Measure
 
 # How far curves that are interpolated, or fitted step by step, may be from their definitions.
 _CURVE_ACCURACY = {"smooth": 1e-4, "spline": 1e-6, "local": 1e-6}
@@ -139,7 +138,7 @@ def integrated_calibration_index(
     0.1
     """
     return average_over_rows(
-        _bind(curve=curve, quantile=quantile),
+        IntegratedCalibrationIndex(curve=curve, quantile=quantile).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -149,47 +148,29 @@ def integrated_calibration_index(
     )
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class IntegratedCalibrationIndex(Measure, function=integrated_calibration_index):
+    """The mean or a quantile of the distances to a curve."""
 
+    def __init__(self, *, curve, quantile):
+        check_curve(curve)
+        self.curve, self.quantile = curve, quantile
+        if quantile is not None:
+            self.quantile = check_number("quantile", quantile, 0)
+            if not 0 < self.quantile <= 1:
+                raise ValueError(f"quantile must be above 0 and at most 1; got {self.quantile:g}.")
+        # Local lines are linear in the residuals. A curve may see nothing of an error.
+        self.is_norm = isinstance(curve, str) and curve == "local" and quantile is None
 
-def _bind(*, curve, quantile):
-    check_curve(curve)
-    if quantile is not None:
-        quantile = check_number("quantile", quantile, 0)
-        if not 0 < quantile <= 1:
-            raise ValueError(f"quantile must be above 0 and at most 1; got {quantile:g}.")
-
-    def measure(sample):
-        gaps, weight = np.abs(find_gaps(sample, curve)), sample.sorted.weight
-        if quantile is None:
+    def measure(self, sample):
+        gaps, weight = np.abs(find_gaps(sample, self.curve)), sample.sorted.weight
+        if self.quantile is None:
             return gaps @ weight / sample.total_weight
-        if quantile == 1:
+        if self.quantile == 1:
             return gaps.max()
-        return weighted_quantiles(gaps, np.array([quantile]), weight)[0]
+        return weighted_quantiles(gaps, np.array([self.quantile]), weight)[0]
 
-    return measure
+    def refuse(self):
+        return "its curves depend on the order of single predictions; use smooth_ece instead."
 
-
-def _describe(*, curve, quantile):
-    # Local lines are linear in the residuals. A curve may see nothing of an error.
-    return Traits(is_norm=isinstance(curve, str) and curve == "local" and quantile is None)
-
-
-# ----------------------------------------------------------------------- answers of a summary
-
-
-def _refuse(options):
-    return "its curves depend on the order of single predictions; use smooth_ece instead."
-
-
-def _find_accuracy(cells, value, options):
-    curve = options["curve"]
-    return 2 * _CURVE_ACCURACY.get(curve, 0.0) if isinstance(curve, str) else 0.0
-
-
-INDEX = Measure(
-    integrated_calibration_index,
-    _bind,
-    _describe,
-    CellAnswer(take_averages, None, _refuse, _find_accuracy),
-)
+    def find_accuracy(self, cells, value):
+        return 2 * _CURVE_ACCURACY.get(self.curve, 0.0) if isinstance(self.curve, str) else 0.0

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import check_class_vectors
 from skcal._input._validation import check_integer, check_n_bins, check_option
 from skcal._numerics.errors._binned import count_bins
@@ -18,7 +19,6 @@ from skcal._numerics.errors._simplex_binning import (
     has_enough,
 )
 from skcal._tools._typing import ArrayLike
-from skcal.metrics._measure import Measure
 
 
 def canonical_calibration_error(
@@ -136,51 +136,50 @@ def canonical_calibration_error(
     >>> canonical_calibration_error([0, 0, 1, 2], y_proba, **options)
     0.0
     """
-    measure = _bind(
+    measure = CanonicalCalibrationError(
         strategy=strategy,
         n_bins=n_bins,
         min_samples=min_samples,
         max_bins=max_bins,
         distance=distance,
     )
-    return measure(
-        check_class_vectors(
-            y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
-        )
+    vectors = check_class_vectors(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
+    return measure.measure(vectors)
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class CanonicalCalibrationError(Measure, function=canonical_calibration_error):
+    """Of bins of whole vectors."""
 
+    reduces = False
 
-def _bind(*, strategy, n_bins, min_samples, max_bins, distance):
-    check_option("strategy", strategy, ("uniform", "median_variance"))
-    n_bins = check_n_bins(n_bins)
-    min_samples = check_integer("min_samples", min_samples, 1, np.inf)
-    limit = np.inf if max_bins is None else check_integer("max_bins", max_bins, 1, np.inf)
-    if not callable(distance):
-        check_option("distance", distance, DISTANCES)
+    def __init__(self, *, strategy, n_bins, min_samples, max_bins, distance):
+        check_option("strategy", strategy, ("uniform", "median_variance"))
+        self.strategy, self.n_bins = strategy, check_n_bins(n_bins)
+        self.min_samples = check_integer("min_samples", min_samples, 1, np.inf)
+        self.limit = np.inf if max_bins is None else check_integer("max_bins", max_bins, 1, np.inf)
+        if not callable(distance):
+            check_option("distance", distance, DISTANCES)
+        self.compare = _measure_each(distance) if callable(distance) else DISTANCES[distance]
 
-    def measure(vectors):
+    def measure(self, vectors):
         proba, weights = vectors.proba, vectors.weights
-        if strategy == "uniform":
+        if self.strategy == "uniform":
             n_rows = len(proba) if weights is None else np.count_nonzero(weights)
-            bins = bin_uniformly(proba, weights, count_bins(n_bins, n_rows))
-        elif has_enough(weights, len(proba), min_samples):
+            bins = bin_uniformly(proba, weights, count_bins(self.n_bins, n_rows))
+        elif has_enough(weights, len(proba), self.min_samples):
             rows = proba
             if proba.shape[1] == 2 and np.average(proba[:, 0], weights=weights) > 0.5:
                 rows = proba[:, ::-1]  # whichever label is called positive, the same one is split
-            bins = bin_by_median_variance(rows, weights, min_samples, limit)
+            bins = bin_by_median_variance(rows, weights, self.min_samples, self.limit)
         else:
             given = f"{len(proba)}" if weights is None else f"weights that sum to {weights.sum():g}"
             raise ValueError(
-                f'strategy="median_variance" needs at least min_samples={min_samples} rows, '
+                f'strategy="median_variance" needs at least min_samples={self.min_samples} rows, '
                 f"counting each by its weight; got {given}."
             )
-        compare = _measure_each(distance) if callable(distance) else DISTANCES[distance]
-        return average_over_bins(bins, proba, vectors.one_hot, weights, compare)
-
-    return measure
+        return average_over_bins(bins, proba, vectors.one_hot, weights, self.compare)
 
 
 def _measure_each(distance):
@@ -204,6 +203,3 @@ def _check_distance(value):
     if not 0 <= number < np.inf:
         raise ValueError(f"distance must return a finite, non-negative number; got {value!r}.")
     return number
-
-
-CANONICAL = Measure(canonical_calibration_error, _bind, reduces=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from skcal._estimates._traits import CellAnswer, Traits, take_averages
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows
 from skcal._input._validation import check_option
 from skcal._numerics.cells._cell_bounds import bound_maximum, bound_range, bound_two_bins
@@ -14,9 +14,11 @@ from skcal._numerics.errors._cumulative import (
     cumulative_range,
 )
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._measure import Measure
 
-_DEVIATIONS = {"range": cumulative_range, "max": cumulative_maximum}
+_DEVIATIONS = {
+    "range": (cumulative_range, bound_range),
+    "max": (cumulative_maximum, bound_maximum),
+}
 
 
 def cumulative_calibration_error(
@@ -99,7 +101,7 @@ def cumulative_calibration_error(
     0.2
     """
     return average_over_rows(
-        _bind(deviation=deviation),
+        CumulativeCalibrationError(deviation=deviation).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -181,7 +183,7 @@ def averaged_two_bin_calibration_error(
     0.0625
     """
     return average_over_rows(
-        _measure_two_bins,
+        AveragedTwoBinCalibrationError().measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -191,43 +193,28 @@ def averaged_two_bin_calibration_error(
     )
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class CumulativeCalibrationError(Measure, function=cumulative_calibration_error):
+    """What a deviation reads of the cumulative sum."""
+
+    def __init__(self, *, deviation):
+        check_option("deviation", deviation, _DEVIATIONS)
+        self._read, self._bound = _DEVIATIONS[deviation]
+
+    def measure(self, sample):
+        return self._read(sample.sorted.residual)
+
+    def bound(self, cells, value):
+        return self._bound(cells.facts)
 
 
-def _bind(*, deviation):
-    check_option("deviation", deviation, _DEVIATIONS)
-    measure = _DEVIATIONS[deviation]
-    return lambda sample: measure(sample.sorted.residual)
+class AveragedTwoBinCalibrationError(Measure, function=averaged_two_bin_calibration_error):
+    """Over all thresholds between two bins."""
 
+    is_square = True
 
-def _measure_two_bins(sample):
-    ties = sample.sorted
-    return averaged_two_bin_error(ties.predictions, ties.residual)
+    def measure(self, sample):
+        ties = sample.sorted
+        return averaged_two_bin_error(ties.predictions, ties.residual)
 
-
-def _bind_two_bins():
-    return _measure_two_bins
-
-
-def _describe_two_bins():
-    return Traits(is_square=True)
-
-
-# ----------------------------------------------------------------------- answers of a summary
-
-
-def _bound(cells, value, options):
-    return (bound_range if options["deviation"] == "range" else bound_maximum)(cells.facts)
-
-
-def _bound_two_bins(cells, value, options):
-    return bound_two_bins(cells.facts)
-
-
-CUMULATIVE = Measure(cumulative_calibration_error, _bind, cells=CellAnswer(take_averages, _bound))
-TWO_BINS = Measure(
-    averaged_two_bin_calibration_error,
-    _bind_two_bins,
-    _describe_two_bins,
-    CellAnswer(take_averages, _bound_two_bins),
-)
+    def bound(self, cells, value):
+        return bound_two_bins(cells.facts)

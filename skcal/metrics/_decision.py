@@ -16,13 +16,12 @@ from skcal._estimates._decisions import (
     round_thresholds,
 )
 from skcal._estimates._isotonic import pool_isotonically
-from skcal._estimates._traits import CellAnswer, Traits, take_averages
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows, reduce_to_samples
 from skcal._numerics.cells._cell_bounds import bound_decisions
 from skcal._numerics.errors._decision import find_worst_threshold, sum_before, sum_from
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._measure import Measure
 
 # The square of the smooth calibration error times this is a lower bound of the error.
 _PART_OF_SQUARE = 2 / 3
@@ -189,7 +188,7 @@ def decision_calibration_error(
     0.285714
     """
     return average_over_rows(
-        _measure,
+        DecisionCalibrationError().measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -532,23 +531,16 @@ def _is_counted(sample):
     return sample.weights is None and sample.outcomes.dtype.kind in "bui"
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class DecisionCalibrationError(Measure, function=decision_calibration_error):
+    """What the worst witness loses."""
 
+    is_norm = False
 
-def _measure(sample):
-    return _find_worst(sample).error
+    def measure(self, sample):
+        return _find_worst(sample).error
 
+    def bound_by_smooth(self, value):
+        return _PART_OF_SQUARE * value**2
 
-def _bind():
-    return _measure
-
-
-def _describe():
-    return Traits(is_norm=False, bound_by_smooth=lambda value: _PART_OF_SQUARE * value**2)
-
-
-def _bound(cells, value, options):
-    return bound_decisions(cells.facts)
-
-
-DECISION = Measure(decision_calibration_error, _bind, _describe, CellAnswer(take_averages, _bound))
+    def bound(self, cells, value):
+        return bound_decisions(cells.facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._estimates._traits import CellAnswer, take_averages
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows
 from skcal._input._validation import check_number
 from skcal._numerics.errors._distance import (
@@ -14,7 +14,6 @@ from skcal._numerics.errors._distance import (
     place_on_knots,
 )
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._measure import Measure
 
 # Below this the linear program outgrows what its solution is good for.
 SMALLEST_TOLERANCE = 1e-5
@@ -105,7 +104,7 @@ def lower_calibration_distance(
     0.08
     """
     return average_over_rows(
-        _bind_lower(tol=tol),
+        LowerCalibrationDistance(tol=tol).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -134,24 +133,17 @@ def bracket_lower_distance(sample, tol):
     return bound_lower_distance(place_on_grid(weight, positive), 2 * tol)
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class LowerCalibrationDistance(Measure, function=lower_calibration_distance):
+    """Within half of the tolerance."""
 
+    def __init__(self, *, tol):
+        self.tol = check_number("tol", tol, minimum=SMALLEST_TOLERANCE)
 
-def _bind_lower(*, tol):
-    tol = check_number("tol", tol, minimum=SMALLEST_TOLERANCE)
-    return lambda sample: bracket_lower_distance(sample, tol).value
+    def measure(self, sample):
+        return bracket_lower_distance(sample, self.tol).value
 
+    def bound(self, cells, value):
+        return cells.facts.distance
 
-def _bound_lower(cells, value, options):
-    return cells.facts.distance
-
-
-def _find_accuracy(cells, value, options):
-    return 2 * options["tol"]
-
-
-LOWER = Measure(
-    lower_calibration_distance,
-    _bind_lower,
-    cells=CellAnswer(take_averages, _bound_lower, None, _find_accuracy),
-)
+    def find_accuracy(self, cells, value):
+        return 2 * self.tol

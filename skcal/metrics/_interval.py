@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skcal._estimates._traits import CellAnswer, Traits, take_averages, take_quarter
+from skcal._estimates._measure import Measure, take_quarter
 from skcal._input._reduction import average_over_rows
 from skcal._input._sample import Sample
 from skcal._input._validation import check_number
@@ -15,7 +15,6 @@ from skcal._numerics.errors._interval import (
     surrogate_interval_error,
 )
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._measure import Measure
 
 # Widths 2^-k of intervals that are looked at for a lower bound.
 _N_WIDTHS = 24
@@ -103,7 +102,7 @@ def interval_calibration_error(
     0.02
     """
     return average_over_rows(
-        _measure,
+        IntervalCalibrationError().measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -191,7 +190,7 @@ def random_interval_calibration_error(
     0.102
     """
     return average_over_rows(
-        _bind_random(width=width),
+        RandomIntervalCalibrationError(width=width).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -276,7 +275,7 @@ def surrogate_interval_calibration_error(
     0.2066
     """
     return average_over_rows(
-        _measure_surrogate,
+        SurrogateIntervalCalibrationError().measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -286,76 +285,51 @@ def surrogate_interval_calibration_error(
     )
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class IntervalCalibrationError(Measure, function=interval_calibration_error):
+    """Of the best intervals."""
+
+    is_norm = False
+    bound_by_smooth = staticmethod(take_quarter)
+
+    def measure(self, sample):
+        ties = sample.sorted
+        return interval_error(ties.predictions, ties.weight / ties.total_weight, ties.residual)
+
+    def refuse(self):
+        return (
+            "the error jumps when predictions move across each other; "
+            "use surrogate_interval_calibration_error instead."
+        )
 
 
-def _measure(sample):
-    ties = sample.sorted
-    return interval_error(ties.predictions, ties.weight / ties.total_weight, ties.residual)
+class RandomIntervalCalibrationError(Measure, function=random_interval_calibration_error):
+    """Of intervals of one width, at a random place."""
+
+    def __init__(self, *, width):
+        self.width = check_number("width", width, minimum=_SMALLEST_WIDTH)
+
+    def measure(self, sample):
+        ties = sample.sorted
+        return random_interval_error(ties.predictions, ties.residual, self.width)
+
+    def bound(self, cells, value):
+        return bound_intervals(cells.facts, self.width)
 
 
-def _bind():
-    return _measure
+class SurrogateIntervalCalibrationError(Measure, function=surrogate_interval_calibration_error):
+    """Of intervals of the best width, at a random place."""
 
+    is_norm = False
+    bound_by_smooth = staticmethod(take_quarter)
 
-def _bind_random(*, width):
-    width = check_number("width", width, minimum=_SMALLEST_WIDTH)
-    return lambda sample: _measure_random(sample, width)
+    def measure(self, sample):
+        ties = sample.sorted
+        return surrogate_interval_error(ties.predictions, ties.residual)
 
-
-def _measure_random(sample, width):
-    ties = sample.sorted
-    return random_interval_error(ties.predictions, ties.residual, width)
-
-
-def _measure_surrogate(sample):
-    ties = sample.sorted
-    return surrogate_interval_error(ties.predictions, ties.residual)
-
-
-def _bind_surrogate():
-    return _measure_surrogate
-
-
-def _describe():
-    return Traits(is_norm=False, bound_by_smooth=take_quarter)
-
-
-# ----------------------------------------------------------------------- answers of a summary
-
-
-def _bound_random(cells, value, options):
-    return bound_intervals(cells.facts, options["width"])
-
-
-def _bound_surrogate(cells, value, options):
-    outcomes, predictions, weights = cells.averaged
-    sample = Sample(predictions, outcomes, weights)
-    errors = [_measure_random(sample, 0.5**k) for k in range(_N_WIDTHS)]
-    return bound_surrogate(cells.facts, value, np.array(errors))
-
-
-def _refuse(options):
-    return (
-        "the error jumps when predictions move across each other; "
-        "use surrogate_interval_calibration_error instead."
-    )
-
-
-INTERVAL = Measure(
-    interval_calibration_error,
-    _bind,
-    _describe,
-    CellAnswer(take_averages, refuse=_refuse),
-)
-RANDOM = Measure(
-    random_interval_calibration_error,
-    _bind_random,
-    cells=CellAnswer(take_averages, _bound_random),
-)
-SURROGATE = Measure(
-    surrogate_interval_calibration_error,
-    _bind_surrogate,
-    _describe,
-    CellAnswer(take_averages, _bound_surrogate),
-)
+    def bound(self, cells, value):
+        outcomes, predictions, weights = cells.averaged
+        ties = Sample(predictions, outcomes, weights).sorted
+        errors = [
+            random_interval_error(ties.predictions, ties.residual, 0.5**k) for k in range(_N_WIDTHS)
+        ]
+        return bound_surrogate(cells.facts, value, np.array(errors))

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from skcal._estimates._traits import CellAnswer
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows
 from skcal._input._validation import (
     check_flag,
@@ -24,7 +24,6 @@ from skcal._numerics.errors._kernel import (
     laplace_error,
 )
 from skcal._tools._typing import ArrayLike, RandomState, Reduction
-from skcal.metrics._measure import Measure
 
 # The grid of the Gaussian kernel has 67 cells in a bandwidth: some million for this one.
 _SMALLEST_BANDWIDTH = 1e-5
@@ -144,14 +143,14 @@ def kernel_calibration_error(
     0.0625
     """
     return average_over_rows(
-        _bind(
+        KernelCalibrationError(
             kernel=kernel,
             bandwidth=bandwidth,
             squared=squared,
             method=method,
             n_terms=n_terms,
             random_state=random_state,
-        ),
+        ).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -161,34 +160,50 @@ def kernel_calibration_error(
     )
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class KernelCalibrationError(Measure, function=kernel_calibration_error):
+    """Exact, or the root of an unbiased estimate of its square."""
 
+    def __init__(self, *, kernel, bandwidth, squared, method, n_terms, random_state):
+        check_option("kernel", kernel, ("laplace", "gaussian"))
+        self.kernel, self.squared, self.method, self.n_terms = kernel, squared, method, n_terms
+        self.bandwidth = check_number("bandwidth", bandwidth, minimum=_SMALLEST_BANDWIDTH)
+        check_flag("squared", squared)
+        check_option("method", method, ("exact", "subsample", "fourier", "binning"))
+        if method == "binning" and kernel != "laplace":
+            raise ValueError(
+                'method="binning" needs kernel="laplace"; no random bins give the Gaussian kernel.'
+            )
+        if n_terms is not None:
+            # Pairs are drawn in chunks, the others are lengths of arrays.
+            limit = {"maximum": np.inf} if method == "subsample" else {}
+            self.n_terms = check_integer("n_terms", n_terms, minimum=1, **limit)
+        draws_nothing = method == "exact" and type(random_state) is int and random_state == 0
+        # Tests make the measure for each of their draws, and a generator takes as long as they do.
+        self.rng = None if draws_nothing else check_rng(random_state)
 
-def _bind(*, kernel, bandwidth, squared, method, n_terms, random_state):
-    check_option("kernel", kernel, ("laplace", "gaussian"))
-    bandwidth = check_number("bandwidth", bandwidth, minimum=_SMALLEST_BANDWIDTH)
-    check_flag("squared", squared)
-    check_option("method", method, ("exact", "subsample", "fourier", "binning"))
-    if method == "binning" and kernel != "laplace":
-        raise ValueError(
-            'method="binning" needs kernel="laplace"; no random bins give the Gaussian kernel.'
-        )
-    if n_terms is not None:
-        # Pairs are drawn in chunks, the others are lengths of arrays.
-        limit = {"maximum": np.inf} if method == "subsample" else {}
-        n_terms = check_integer("n_terms", n_terms, minimum=1, **limit)
-    draws_nothing = method == "exact" and type(random_state) is int and random_state == 0
-    # Tests bind the measure for each of their draws, and a generator takes as long as they do.
-    rng = None if draws_nothing else check_rng(random_state)
+    def measure(self, sample):
+        if self.method == "exact":
+            error = _measure_exactly(sample, self.kernel, self.bandwidth)
+            return error**2 if self.squared else error
+        options = self.kernel, self.bandwidth, self.method, self.n_terms, self.rng
+        square = _estimate_square(sample, *options)
+        return square if self.squared else np.sqrt(max(square, 0.0))
 
-    def measure(sample):
-        if method == "exact":
-            error = _measure_exactly(sample, kernel, bandwidth)
-            return error**2 if squared else error
-        square = _estimate_square(sample, kernel, bandwidth, method, n_terms, rng)
-        return square if squared else np.sqrt(max(square, 0.0))
+    def choose_rows(self, cells):
+        return cells.averaged if self.kernel == "laplace" else cells.matched
 
-    return measure
+    def bound(self, cells, value):
+        if self.kernel == "laplace":
+            return bound_laplace(cells.facts, value, self.bandwidth, self.squared)
+        return self._bound_power(min(bound_gaussian(cells.facts, self.bandwidth), 1.0), value)
+
+    def find_accuracy(self, cells, value):
+        if self.kernel == "laplace":
+            return 0.0
+        return self._bound_power(_GAUSSIAN_ACCURACY * cells.facts.absolute, value)
+
+    def _bound_power(self, error, value):
+        return error * (2 * np.sqrt(value) + error) if self.squared else error
 
 
 def _measure_exactly(sample, kernel, bandwidth):
@@ -219,32 +234,3 @@ def _estimate_square(sample, kernel, bandwidth, method, n_terms, rng):
     if method == "fourier":
         return estimate_by_frequencies(predictions, residual, kernel, bandwidth, n_terms, rng)
     return estimate_by_bins(predictions, residual, bandwidth, n_terms, rng)
-
-
-# ----------------------------------------------------------------------- answers of a summary
-
-
-def _choose_rows(cells, options):
-    return cells.averaged if options["kernel"] == "laplace" else cells.matched
-
-
-def _bound(cells, value, options):
-    bandwidth, squared = options["bandwidth"], options["squared"]
-    if options["kernel"] == "laplace":
-        return bound_laplace(cells.facts, value, bandwidth, squared)
-    return _bound_power(min(bound_gaussian(cells.facts, bandwidth), 1.0), value, squared)
-
-
-def _find_accuracy(cells, value, options):
-    if options["kernel"] != "gaussian":
-        return 0.0
-    return _bound_power(_GAUSSIAN_ACCURACY * cells.facts.absolute, value, options["squared"])
-
-
-def _bound_power(error, value, squared):
-    return error * (2 * np.sqrt(value) + error) if squared else error
-
-
-KERNEL = Measure(
-    kernel_calibration_error, _bind, cells=CellAnswer(_choose_rows, _bound, None, _find_accuracy)
-)

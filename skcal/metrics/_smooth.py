@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from skcal._estimates._measure import Measure, take_quarter
 from skcal._estimates._smooth import (
     CURVE_SCALES,
     check_curve_bandwidth,
@@ -14,7 +15,6 @@ from skcal._estimates._smooth import (
     measure_sample,
     trace_curve,
 )
-from skcal._estimates._traits import CellAnswer, FixedPoint, Traits, take_matches, take_quarter
 from skcal._input._reduction import average_over_rows, reduce_to_samples
 from skcal._input._validation import check_integer, check_number
 from skcal._numerics.cells._cell_bounds import bound_fixed_point, bound_smoothed
@@ -22,7 +22,6 @@ from skcal._numerics.errors._smooth import SMALLEST_BANDWIDTH
 from skcal._numerics.inference._place_resampling import SmoothECEOnPlaces
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._measure import Measure
 
 
 @as_record
@@ -156,7 +155,7 @@ def smooth_ece(
     0.225
     """
     return average_over_rows(
-        _bind(bandwidth=bandwidth, scale=scale),
+        SmoothECE(bandwidth=bandwidth, scale=scale).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -287,71 +286,47 @@ def smooth_ece_curve(
     return SmoothECECurve(*trace_curve(samples[0], value, bandwidth, n_points, scale)[0])
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class SmoothECE(Measure, function=smooth_ece):
+    """At a given bandwidth, or at its fixed point."""
 
+    def __init__(self, *, bandwidth, scale):
+        self.transform = find_transform(scale)
+        self.bandwidth, self.takes_numpy = bandwidth, callable(scale)
+        if bandwidth is not None:
+            self.bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
+            return
+        self.is_norm, self.is_fixed_point = False, True
+        if not callable(scale):  # on another one distances may mean anything
+            self.measure_sums, self.bound_by_smooth = self._measure_sums, take_quarter
 
-def _bind(*, bandwidth, scale):
-    if bandwidth is not None:
-        bandwidth = check_number("bandwidth", bandwidth, minimum=SMALLEST_BANDWIDTH)
-    transform = find_transform(scale)
+    def measure(self, sample):
+        sample = sample.to_numpy() if self.takes_numpy else sample
+        return measure_sample(sample, self.bandwidth, self.transform)
 
-    def measure(sample):
-        if callable(scale):  # it takes NumPy arrays
-            sample = sample.to_numpy()
-        return measure_sample(sample, bandwidth, transform)
+    def _measure_sums(self, places, mass, noise):
+        return SmoothECEOnPlaces(places, mass, noise, self.transform).measure
 
-    return measure
+    def choose_rows(self, cells):
+        return cells.matched
 
+    def bound(self, cells, value):
+        facts = cells.facts
+        if self.bandwidth is not None:
+            bound = bound_smoothed(facts, self.bandwidth)
+        else:
+            bound = bound_fixed_point(facts, value, self._find_own_accuracy(value))
+        return min(bound, max(facts.absolute, value))
 
-def _describe(*, bandwidth, scale):
-    if bandwidth is not None:
-        return Traits()
-    transform = find_transform(scale)
-    fixed_point = FixedPoint(transform)
-    if callable(scale):  # on which distances may mean anything
-        return Traits(is_norm=False, fixed_point=fixed_point)
+    def refuse(self):
+        if self.transform is None:
+            return None
+        return (
+            'cells of equal width have no bound on another scale; use scale="probability" instead.'
+        )
 
-    def measure_sums(places, mass, noise):
-        return SmoothECEOnPlaces(places, mass, noise, transform).measure
+    def find_accuracy(self, cells, value):
+        return 2 * self._find_own_accuracy(value)
 
-    return Traits(
-        is_norm=False,
-        fixed_point=fixed_point,
-        measure_sums=measure_sums,
-        bound_by_smooth=take_quarter,
-    )
-
-
-# ----------------------------------------------------------------------- answers of a summary
-
-
-def _bound(cells, value, options):
-    facts = cells.facts
-    if options["bandwidth"] is not None:
-        bound = bound_smoothed(facts, options["bandwidth"])
-    else:
-        bound = bound_fixed_point(facts, value, _find_own_accuracy(value, options))
-    return min(bound, max(facts.absolute, value))
-
-
-def _find_own_accuracy(value, options):
-    """How far smooth_ece is from its definition; see its documentation."""
-    return 1e-5 if options["bandwidth"] is None and value < 2e-5 else 1e-6
-
-
-def _refuse_scale(options):
-    if options["scale"] == "probability":
-        return None
-    return 'cells of equal width have no bound on another scale; use scale="probability" instead.'
-
-
-def _find_accuracy(cells, value, options):
-    return 2 * _find_own_accuracy(value, options)
-
-
-SMOOTH = Measure(
-    smooth_ece,
-    _bind,
-    _describe,
-    CellAnswer(take_matches, _bound, _refuse_scale, _find_accuracy),
-)
+    def _find_own_accuracy(self, value):
+        """How far smooth_ece is from its definition; see its documentation."""
+        return 1e-5 if self.bandwidth is None and value < 2e-5 else 1e-6

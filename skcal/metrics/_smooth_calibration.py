@@ -6,13 +6,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._estimates._traits import CellAnswer, Traits, take_averages
+from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows, reduce_to_samples
 from skcal._input._validation import check_option
 from skcal._numerics.errors._smooth_calibration import bracket_on_grid, find_witness, smooth_error
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
-from skcal.metrics._measure import Measure
 
 # Cells of the first grid, and the rows up to which sorting them is the quicker way.
 _CELLS = 1 << 14
@@ -131,7 +130,7 @@ def smooth_calibration_error(
     0.2325
     """
     return average_over_rows(
-        _bind(method=method),
+        SmoothCalibrationError(method=method).measure,
         y_true,
         y_proba,
         sample_weight=sample_weight,
@@ -234,17 +233,28 @@ def smooth_calibration_witness(
     return SmoothCalibrationWitness(ties.predictions, find_witness(ties.predictions, ties.residual))
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class SmoothCalibrationError(Measure, function=smooth_calibration_error):
+    """Half of the sum of its bounds."""
 
+    n_cells = _N_CELLS_OF_DRAWS
 
-def _bind(*, method):
-    check_option("method", method, _METHODS)
-    return lambda sample: sum(bracket_smooth_error(sample, method)) / 2
+    def __init__(self, *, method):
+        check_option("method", method, _METHODS)
+        self.method = method
+        self.find_weights = _find_weights if method == "auto" else None
 
+    def measure(self, sample):
+        return sum(bracket_smooth_error(sample, self.method)) / 2
 
-def _describe(*, method):
-    find_weights = _find_weights if method == "auto" else None
-    return Traits(n_cells=_N_CELLS_OF_DRAWS, find_weights=find_weights)
+    def bound(self, cells, value):
+        return cells.facts.displacement
+
+    def find_accuracy(self, cells, value):
+        return sum(
+            0.0 if self.method == "exact" else _TOLERANCE
+            for n_rows in (cells.n_rows, len(cells.averaged[0]))
+            if self.method == "grid" or n_rows > _CELLS
+        )
 
 
 def _find_weights(sample):
@@ -277,30 +287,3 @@ def _solve_exactly(sample):
     ties = sample.sorted
     value = smooth_error(ties.predictions, ties.residual)
     return value, value
-
-
-# ----------------------------------------------------------------------- answers of a summary
-
-
-def _find_accuracy(cells, value, options):
-    return sum(
-        0.0 if options["method"] == "exact" else _TOLERANCE
-        for n_rows in (cells.n_rows, len(cells.averaged[0]))
-        if options["method"] == "grid" or n_rows > _CELLS
-    )
-
-
-def _bound(cells, value, options):
-    return cells.facts.displacement
-
-
-SMOOTH_CALIBRATION = Measure(
-    smooth_calibration_error,
-    _bind,
-    _describe,
-    CellAnswer(
-        take_averages,
-        _bound,
-        find_accuracy=_find_accuracy,
-    ),
-)

@@ -9,12 +9,11 @@ import numpy as np
 
 from skcal._estimates._class_kernels import check_class_kernel
 from skcal._estimates._kernel_blocks import estimate_blocks, split_vectors
+from skcal._estimates._measure import Measure
 from skcal._estimates._test_points import check_test_points, embed_rows
-from skcal._estimates._traits import Traits
 from skcal._input._reduction import check_class_vectors
 from skcal._input._validation import check_flag
 from skcal._tools._typing import ArrayLike
-from skcal.metrics._measure import Measure
 
 
 def squared_kernel_calibration_error(
@@ -136,18 +135,17 @@ def squared_kernel_calibration_error(
     >>> round(squared_kernel_calibration_error(y_true, y_proba, unbiased=False), 4)
     0.0352
     """
-    measure = _bind(
+    measure = SquaredKernelCalibrationError(
         kernel=kernel,
         bandwidth=bandwidth,
         unbiased=unbiased,
         block_size=block_size,
         label_kernel=label_kernel,
     )
-    return measure(
-        check_class_vectors(
-            y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
-        )
+    vectors = check_class_vectors(
+        y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
     )
+    return measure.measure(vectors)
 
 
 def kernel_mean_embedding_error(
@@ -256,28 +254,20 @@ def kernel_mean_embedding_error(
     return float(np.mean((total / mass) ** 2))
 
 
-# ------------------------------------------------------------- for tests, intervals and summaries
+class SquaredKernelCalibrationError(Measure, function=squared_kernel_calibration_error):
+    """The mean of blocks of pairs of rows."""
 
+    is_signed = is_square = True
+    reduces = False
 
-def _bind(*, kernel, bandwidth, unbiased, block_size, label_kernel):
-    check_flag("unbiased", unbiased)
+    def __init__(self, *, kernel, bandwidth, unbiased, block_size, label_kernel):
+        check_flag("unbiased", unbiased)
+        self.kernel = kernel, bandwidth, label_kernel
+        self.unbiased, self.block_size = unbiased, block_size
+        self.biased = {"unbiased": False} if unbiased else None
+        self.alone = {"unbiased": False, "block_size": 1}
 
-    def measure(vectors):
-        chosen = check_class_kernel(kernel, bandwidth, label_kernel, vectors)
-        kept, bounds = split_vectors(vectors, block_size, unbiased=unbiased)
-        return float(estimate_blocks(kept, bounds, chosen, unbiased=unbiased).mean())
-
-    return measure
-
-
-def _describe(*, unbiased, **options):
-    return Traits(
-        is_square=True,
-        biased={"unbiased": False} if unbiased else None,
-        alone={"unbiased": False, "block_size": 1},
-    )
-
-
-SQUARED_KERNEL = Measure(
-    squared_kernel_calibration_error, _bind, _describe, is_signed=True, reduces=False
-)
+    def measure(self, vectors):
+        chosen = check_class_kernel(*self.kernel, vectors)
+        kept, bounds = split_vectors(vectors, self.block_size, unbiased=self.unbiased)
+        return float(estimate_blocks(kept, bounds, chosen, unbiased=self.unbiased).mean())

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom, t
 from sklearn.metrics import brier_score_loss
 
-from skcal._estimates._traits import Traits
+from skcal._estimates._measure import Measure
 from skcal._numerics.inference._bootstrap import accelerated_interval
 from skcal._sources import _row_source
 from skcal._sources._bound_measure import BoundMeasure, bind_for_rows, bind_rows
@@ -338,7 +338,7 @@ def test_merged_rows_vary_like_all_rows(rng, monkeypatch, name, n, weighted, gro
     units = Units(n, rng.integers(300, size=n)) if grouped else Units(n)
     merged = bind_source(name, *rows, units).make_resamples()
     monkeypatch.setattr(_row_source, "FEW_ROWS", 10**6)
-    monkeypatch.setattr(BoundMeasure, "traits", Traits())
+    monkeypatch.setattr(BoundMeasure, "traits", Measure())
     apart = bind_source(name, *rows, units).make_resamples()
     assert isinstance(merged, SmoothResamples if name == "smooth_ece" else CellResamples)
     assert isinstance(apart, RowResamples)

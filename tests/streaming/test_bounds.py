@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from skcal.metrics import MEASURES
+from skcal._estimates._measure import Measure
+from skcal.metrics import MEASURES, smooth_ece
 from skcal.streaming import CalibrationSummary
 from tests.streaming.calls import CALLS, ask, measure_rows
 
@@ -122,6 +123,11 @@ def test_the_bound_of_smooth_ece_is_small():
 
 
 def test_measure_without_a_bound(monkeypatch):
-    monkeypatch.setitem(MEASURES, "smooth_ece", MEASURES["smooth_ece"]._replace(cells=None))
-    with pytest.raises(ValueError, match="smooth_ece has no bound yet"):
-        CalibrationSummary().update([0, 1], [0.25, 0.5]).measure("smooth_ece")
+    """It is that of the rows where each cell has one prediction, and else refused."""
+    row = MEASURES["smooth_ece"]
+    own = {"bound": Measure.bound, "refuse": Measure.refuse}
+    monkeypatch.setitem(MEASURES, "smooth_ece", type("Unbounded", (row,), own, function=smooth_ece))
+    summary = CalibrationSummary(n_cells=16).update([0, 1], [0.26, 0.5])
+    assert summary.measure("smooth_ece") == pytest.approx(smooth_ece([0, 1], [0.26, 0.5]), abs=1e-6)
+    with pytest.raises(ValueError, match="smooth_ece cannot be computed: no bound is known"):
+        summary.update([1], [0.27]).measure("smooth_ece")
