@@ -335,7 +335,6 @@ def _list_columns(X):
 
 
 def _run(graph, columns):
-    """Outputs of a graph."""
     from onnxruntime import InferenceSession, SessionOptions
 
     options = SessionOptions()

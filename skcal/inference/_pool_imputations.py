@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal._input._validation import check_confidence_level, check_option
-from skcal._numerics.inference._imputations import pool_estimates
+from skcal._numerics.inference._random_effects import pool_estimates
 from skcal._tools._arrays import read_numbers
 from skcal.inference._interval_result import Interval
 

@@ -479,7 +479,6 @@ def net_benefit_curve(
 
 
 def _find_worst(sample):
-    """Witness of one sample."""
     ties = sample.sorted
     gain, threshold, is_inclusive = find_worst_threshold(
         *(ties.predictions, ties.weight, ties.positive, *pool_isotonically(ties)),

@@ -207,7 +207,6 @@ class KernelCalibrationError(Measure, function=kernel_calibration_error):
 
 
 def _measure_exactly(sample, kernel, bandwidth):
-    """kCE of one sample."""
     if kernel == "laplace":
         ties = sample.sorted
         return laplace_error(ties.predictions, ties.residual, bandwidth)

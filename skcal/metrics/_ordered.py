@@ -8,7 +8,6 @@ from skcal._input._categories import name_by_categories, rank_columns
 from skcal._input._reduction import check_class_vectors
 from skcal._input._sample import CHUNK
 from skcal._input._validation import show_labels
-from skcal._numerics.errors._ordered import cumulate, squared_ranks
 from skcal._tools._arrays import list_slices
 from skcal._tools._typing import ArrayLike
 from skcal.metrics._top_k import ReducedPredictions
@@ -196,3 +195,21 @@ def _cumulate(vectors):
         else:
             outcomes = target[rows, None] <= np.arange(n_classes - 1)
         yield rows, outcomes, cumulate(proba[rows])
+
+
+def cumulate(proba):
+    """Probabilities of each class or one before it, without the last class, which has all.
+
+    Rows need not sum to 1: they are divided by their sums. A probability is exactly 1 where no
+    later class is possible.
+    """
+    sums = np.cumsum(proba, axis=1, dtype=np.float64)
+    return sums[:, :-1] / sums[:, -1:]
+
+
+def squared_ranks(cumulative, outcomes):
+    """Squared errors of cumulative probabilities, summed over classes.
+
+    Outcomes between 0 and 1 count as outcomes 1 and 0 in their proportion.
+    """
+    return np.sum(outcomes * (1 - cumulative) ** 2 + (1 - outcomes) * cumulative**2, axis=1)

@@ -441,7 +441,6 @@ class BaseRecalibrator(
     # ---------------------------------------------------------------------------- predict
 
     def _read_columns(self, X):
-        """X checked."""
         check_is_fitted(self)
         columns = list_column_names(X)
         X = self._validate(self._read(X)[0], reset=False)

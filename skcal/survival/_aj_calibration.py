@@ -16,9 +16,8 @@ from skcal._input._censored_times import (
 from skcal._input._clusters import list_independent, read_clusters
 from skcal._input._validation import check_integer, check_number, check_rng
 from skcal._numerics.inference._monte_carlo import find_pvalue
-from skcal._numerics.survival._censoring import find_incidence, find_mean_gap
+from skcal._numerics.survival._censoring import draw_mean_gaps, find_incidence, find_mean_gap
 from skcal._numerics.survival._horizon_risk import find_alike_pvalue
-from skcal._numerics.survival._mean_gap_test import draw_mean_gaps
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._words import show_test

@@ -8,7 +8,7 @@ import numpy as np
 
 from skcal._input._censored_times import read_row_times
 from skcal._input._validation import check_unit_range, show_labels
-from skcal._numerics.survival._between import read_between
+from skcal._numerics.survival._risk_curves import read_between
 from skcal._tools._arrays import read_numbers
 from skcal._tools._typing import ArrayLike
 

@@ -1,10 +1,10 @@
-"""Random-effects meta-analysis: a mean over groups whose true values differ."""
+"""Several estimates as one: of groups whose true values differ, and of imputed data sets."""
 
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri, stdtrit
 from scipy.stats import t
 
 from skcal._numerics._roots import find_root
@@ -78,3 +78,22 @@ def pool_effects(values, errors, confidence_level):
         low, high = find_low(means), -find_low(-means)
     ends = np.array([mean, mean - reach, mean + reach, low, high])
     return RandomEffects(*(centre + scale * ends).tolist(), float(scale * most_likely))
+
+
+def pool_estimates(estimates, halves, confidence_level):
+    """Mean of the estimates, and half the length of its interval.
+
+    `halves` are half the lengths of the normal intervals within data sets. Degrees of freedom are
+    those of D. B. Rubin (1987), of the variance between data sets as a share of all variance.
+    """
+    n_sets, mean = len(estimates), float(np.mean(estimates))
+    unit = max(halves.max(), np.ptp(estimates))  # squares of which are no infinities or zeros
+    if unit == 0:
+        return mean, 0.0
+    tail = (1 - confidence_level) / 2
+    within = np.mean((halves / unit) ** 2) / ndtri(tail) ** 2
+    between = (1 + 1 / n_sets) * np.var((estimates - mean) / unit, ddof=1)
+    degrees = np.inf
+    if between > 0:
+        degrees = (n_sets - 1) * (1 + within / between) ** 2
+    return mean, float(-stdtrit(degrees, tail) * unit * np.sqrt(within + between))
