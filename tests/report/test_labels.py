@@ -54,9 +54,10 @@ def test_the_upper_bound_has_its_part_too(report):
 
 
 def test_it_says_what_holds_for_all_labels(report):
-    assert report.verdict == {name: model.verdict for name, model in report.models.items()}
+    with pytest.raises(AttributeError, match=r"of 2 labels has no verdict.*report.models\['rain'\]"):
+        _ = report.verdict
     assert (report.comparison, report.confidence_level) == (None, 0.95)
-    (wind,) = (name for name, verdict in report.verdict.items() if verdict == "over-confident")
+    (wind,) = (name for name, model in report.models.items() if model.verdict == "over-confident")
     start = f"Of 2 labels: 1 over-confident ({wind}); "
     assert wind == "wind"
     assert repr(report).startswith(start)
