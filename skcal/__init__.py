@@ -5,7 +5,8 @@ What it offers lies in modules, which are imported on first use:
 metrics
     Calibration measures: y_true and y_proba in, a float out.
 scorers, model_selection
-    Every measure as a scorer for ``scoring=``, and models chosen by calibration.
+    Every measure as a scorer for ``scoring=``; models chosen by calibration, or validated without
+    a test set.
 recalibration
     Recalibrators, from class scores to calibrated probabilities, and classifiers with one inside.
 refinement

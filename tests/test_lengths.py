@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
+from sklearn.linear_model import LogisticRegression
 
 from skcal._numerics.errors._binned import count_bins
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, ReliabilityDisplay
@@ -54,6 +55,9 @@ ARGUMENTS = {
     "survival": P[:, 0],
     "time": np.ones(30),
     "times": [1],
+    "estimator": LogisticRegression(),
+    "X": P,
+    "y": Y,
 }
 
 

@@ -43,10 +43,12 @@ NORMAL, INTERVALS = (PROBA, np.ones(200)), np.column_stack([PROBA - 0.5, PROBA +
 FEW = {"n_resamples": 9, "random_state": 0}
 DRAWN = FEW | {"sample_weight": np.arange(1.0, 201.0)}
 REPORT = partial(CalibrationReport.from_estimator, LogisticRegression().fit(X, Y), X, Y, **FEW)
+UNTESTED = partial(CalibrationReport.from_internal_validation, LogisticRegression(), X, Y, **FEW)
 COVERAGE = partial(IntervalCoverageDisplay.from_predictions, Y, INTERVALS, **DRAWN)
 PIT = partial(PITDisplay.from_predictions, Y, NORMAL, **DRAWN)
 OF_CLASSES = {
     "CalibrationReport.from_estimator": [lambda **how: repr(REPORT(**how))],
+    "CalibrationReport.from_internal_validation": [lambda **how: repr(UNTESTED(**how))],
     "IntervalCoverageDisplay.from_predictions": [lambda **how: COVERAGE(**how).low],
     "PITDisplay.from_predictions": [lambda **how: PIT(**how).curve_width],
 }

@@ -31,7 +31,11 @@ from skcal import inference, metrics, regression
 from skcal._input._sample import Sample
 from skcal._tools._parallel import run_parallel
 from skcal.metrics import MEASURES
-from skcal.model_selection import pooled_cross_val_score
+from skcal.model_selection import (
+    internal_survival_validation,
+    internal_validation,
+    pooled_cross_val_score,
+)
 from skcal.recalibration import (
     AutoRecalibration,
     CrossFitProba,
@@ -296,6 +300,10 @@ def list_jobs():
     audit_parts = partial(inference.audit_groups_from_summary, parts, **many)
     classes, scores = np.arange(80) % 40, np.random.default_rng(0).dirichlet(np.ones(40), 7000)
     pool = partial(pooled_cross_val_score, LogisticRegression(), X, target, cv=3)
+    few = {"n_resamples": 12, "random_state": 0}
+    validate = partial(internal_validation, LogisticRegression(), X, np.arange(200) % 3 == 0, **few)
+    times = np.column_stack([target, np.arange(200) % 7 / 2])
+    survive = partial(internal_survival_validation, Exponential(), X, times, times=[1, 2], **few)
     return {
         "confidence_interval": [
             partial(interval, y, proba, method="percentile", **many),
@@ -330,6 +338,13 @@ def list_jobs():
         ],
         "calibration_report": [lambda **options: repr(report(**options))],
         "pooled_cross_val_score": [partial(pool, measure="smooth_ece")],
+        "internal_validation": [
+            lambda **options: validate(**options).to_frame().to_numpy(),
+            lambda **options: validate(method="cv", stability=True, **options).stability.resampled,
+        ],
+        "internal_survival_validation": [
+            lambda **options: survive(**options).to_frame().to_numpy()
+        ],
         "AutoRecalibration": [
             lambda **options: AutoRecalibration(**options).fit(triple, labels).predict_proba(triple)
         ],
@@ -371,6 +386,7 @@ JOBS = list_jobs()
 USE_PROCESSES = "pooled_cross_val_score", "CrossFitProba", "RecalibratedClassifierCV"
 USE_PROCESSES += "AutoRecalibration", "MulticalibratedClassifierCV", "RecalibratedRegressorCV"
 USE_PROCESSES += "MulticalibratedRegressorCV", "RecalibratedSurvivalCV"
+USE_PROCESSES += "internal_validation", "internal_survival_validation"
 USE_PROCESSES += tuple(R.__name__ for R in ONE_VS_REST)
 
 

@@ -14,6 +14,7 @@ from skcal.diagrams._reliability import ReliabilityDisplay
 from skcal.diagrams._reliability_curve import ReliabilityCurve
 from skcal.diagrams._risk_coverage import RiskCoverageDisplay
 from skcal.diagrams._sharpness_curve import SharpnessCurve
+from skcal.diagrams._stability import StabilityDisplay
 from skcal.diagrams._survival_reliability import HorizonCurve, SurvivalReliabilityDisplay
 
 __all__ = [
@@ -33,5 +34,6 @@ __all__ = [
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
     "SharpnessCurve",
+    "StabilityDisplay",
     "SurvivalReliabilityDisplay",
 ]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from skcal._numerics.curves._adaptive import ENOUGH_EVENTS
 from skcal.diagrams._estimated_reliability import EstimatedReliability
 from skcal.diagrams._layers import LAYERS, document_layers
 from skcal.diagrams._legend import Term, count_rows
 from skcal.diagrams._reliability_curve import ReliabilityCurve
+from skcal.diagrams._response import check_plot_options
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from skcal.model_selection import InternalValidation
 
 # Events below this rate are rare; reductions to events, not to answers or all classes together.
 _RARE = 0.1
@@ -30,7 +36,8 @@ class ReliabilityDisplay(EstimatedReliability):
     point.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions`,
-    :meth:`from_cv_results` or :meth:`from_summary` to create a display. All parameters are stored
+    :meth:`from_cv_results`, :meth:`from_summary` or :meth:`from_internal_validation` to create a
+    display. All parameters are stored
     as attributes, unchanged.
 
     Parameters
@@ -245,6 +252,68 @@ class ReliabilityDisplay(EstimatedReliability):
         self.reduction = reduction
         self.panels = panels
         self.layers = layers
+
+    @classmethod
+    def from_internal_validation(
+        cls,
+        validation: InternalValidation,
+        *,
+        name: list[str] | None = None,
+        ax: Axes | None = None,
+        **plot_kwargs: Any,
+    ) -> Self:
+        """Draw the apparent and the corrected calibration curve of a model without a test set.
+
+        Parameters
+        ----------
+        validation : InternalValidation
+            What :func:`~skcal.model_selection.internal_validation` returned.
+        name : list of str, default=None
+            Names of both curves for the legend. None takes "apparent" and "corrected".
+        ax : matplotlib axes, default=None
+            Axes to draw on. None creates a new figure and axes.
+        **plot_kwargs : dict
+            Keyword arguments of :meth:`plot`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display, drawn. The band is the interval of the corrected curve at each point.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skcal.diagrams import ReliabilityDisplay
+        >>> from skcal.model_selection import internal_validation
+        >>> X, y = make_classification(n_samples=100, random_state=0)
+        >>> validation = internal_validation(
+        ...     LogisticRegression(), X, y, n_resamples=20, random_state=0
+        ... )
+        >>> display = ReliabilityDisplay.from_internal_validation(validation)
+        >>> [line.get_label() for line in display.line_]
+        ['apparent', 'corrected']
+        """
+        check_plot_options(cls.plot, plot_kwargs, cls.from_internal_validation)
+        found = getattr(validation, "curve", None)
+        if found is None:
+            raise ValueError(
+                "validation must be what internal_validation returned of a classifier; got a "
+                f"{type(validation).__name__} without curve."
+            )
+        places, label = found.prob_pred, validation.pos_label
+        band = {"prob_pred": places, "low": found.low, "high": found.high}
+        curves = [
+            ReliabilityCurve(prob_pred=places, prob_true=height, pos_label=label, layers=layers)
+            for height, layers in ((found.apparent, None), (found.corrected, {"band": band}))
+        ]
+        names = ["apparent", "corrected"] if name is None else name
+        return cls(curves=curves, name=names).plot(ax, **plot_kwargs)
 
     @property
     def smooth_ece(self) -> float | list[float] | None:

@@ -134,6 +134,9 @@ def _list_quantities(model):
         yield "groups_pvalue", {"estimate": model.groups.pvalue}
     if model.clinical is not None:
         yield from _list_clinical(model.clinical)
+    if model.validation is not None:
+        for name, found in model.validation.measures.items():
+            yield f"corrected_{name}", found.corrected._asdict()
     summary = model.recalibration
     yield "recalibrated_log_loss", {"estimate": summary.log_loss_after}
     yield "recalibrated_brier_score", {"estimate": summary.brier_score_after}

@@ -7,6 +7,7 @@ import numpy as np
 from skcal._tools._show_record import show_record
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import CoxRecalibration, GroupAudit, Interval, TestResult
+from skcal.model_selection import InternalValidation
 
 
 class SampleSummary(NamedTuple):
@@ -279,6 +280,9 @@ class ModelReport(NamedTuple):
     n_labels : int
         Number of labels that share the level with this one, which its p-values and intervals allow
         for (but those of single tests); 1 except with ``reduction="multilabel"``.
+    validation : InternalValidation or None
+        Measures of the model of all rows, apparent and corrected, see
+        :func:`skcal.model_selection.internal_validation`; None of rows that are a test set.
     """
 
     verdict: str
@@ -303,3 +307,4 @@ class ModelReport(NamedTuple):
     groups: GroupAudit | None = None
     clinical: ClinicalSummary | None = None
     n_labels: int = 1
+    validation: InternalValidation | None = None

@@ -23,6 +23,7 @@ from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import CalibrationComparison, audit_groups, compare_calibration
+from skcal.model_selection import internal_validation
 from skcal.report._binary_problem import list_models, read_labels, read_problem
 from skcal.report._clinical import describe_clinical
 from skcal.report._dict import make_dict
@@ -35,6 +36,7 @@ from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport
 from skcal.report._sentence import write_labels, write_sentence
 from skcal.report._text import write_report
+from skcal.report._validated import add_validation, read_held_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +49,7 @@ _N_PARTS = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationReport:
-    """Result of :func:`~skcal.report.calibration_report`, or of ``from_estimator`` of this class.
+    """Result of :func:`~skcal.report.calibration_report`, or of a class method of this class.
 
     ``print(report)`` shows it as text, a notebook as HTML; by itself it shows its sentence.
 
@@ -260,6 +262,136 @@ class CalibrationReport:
             progress=progress,
             random_state=random_state,
         )
+
+    @classmethod
+    def from_internal_validation(
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: object = None,
+        groups: Any = None,
+        clusters: ArrayLike | None = None,
+        params: dict[str, Any] | None = None,
+        scale: Literal["probability", "logit"] = "probability",
+        confidence_level: float = 0.95,
+        tolerance: float = 0.05,
+        clinical: bool = False,
+        n_resamples: int = 200,
+        n_jobs: int | None = None,
+        progress: bool | Callable[..., Any] | None = None,
+        random_state: RandomState = None,
+    ) -> CalibrationReport:
+        """Report on a classifier from the rows that it is fitted on, without a test set.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            Classifier with `predict_proba`, which is fitted again and again: all that the data
+            decide belongs inside.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features of all rows.
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows in the report, and nowhere else, see
+            :ref:`weights-in-inference`.
+        pos_label : int, float, bool or str, default=None
+            The positive label; by default the last of two. With more it must be given, and is
+            reported against the rest.
+        groups : data frame, dict, Groups or array-like, default=None
+            Groups for each of which the model should be right, see :func:`calibration_report`. None
+            looks at all rows together alone.
+        clusters : array-like of shape (n_samples,), default=None
+            Label of the cluster of each row, such as a patient or a question: rows of a cluster may
+            depend on each other in any way, see :ref:`clusters`. None means independent rows.
+        params : dict, default=None
+            What goes to ``estimator.fit``.
+        scale : {"probability", "logit"}, default="probability"
+            Scale of SmoothECE and of the diagram, see :func:`calibration_report`.
+        confidence_level : float, default=0.95
+            Level of intervals and bounds; tests reject at 1 - confidence_level, in (0, 1).
+        tolerance : float, default=0.05
+            Average error, in units of probability, that still counts as calibrated, or nearly
+            so where it is detectable. In (0, 1).
+        clinical : bool, default=False
+            Whether to add a section for a clinical paper, see :func:`calibration_report`.
+        n_resamples : int, default=200
+            Number of models that are fitted to ten folds, again and again; from 2 to 2^24.
+        n_jobs : int, default=None
+            Number of parallel jobs of joblib.
+        progress : bool or callable, default=None
+            A progress bar over models: True for a tqdm bar (tqdm must be installed), or a function
+            that takes an iterable and returns one, such as ``tqdm.tqdm``.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of folds, resamples, draws and halves.
+
+        Returns
+        -------
+        CalibrationReport
+            The report. Its tests, measures and diagram are those of the predictions of the first
+            ten folds, each by a model that has not seen the row; ``validation`` of its
+            :class:`ModelReport` has the measures of all of them.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, or if too many models cannot be fitted.
+
+        See Also
+        --------
+        skcal.model_selection.internal_validation : The validation alone, with other methods.
+
+        Notes
+        -----
+        Predictions of several models are tested as if they were of one. These models share most of
+        their rows, so that tests and intervals are a little too sure.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from skcal.report import CalibrationReport
+        >>> X, y = make_classification(n_samples=300, random_state=0)
+        >>> report = CalibrationReport.from_internal_validation(
+        ...     GaussianNB(), X, y, n_resamples=20, random_state=0
+        ... )
+        >>> report.sentence.partition(":")[0]
+        'No test set was used'
+        """
+        rng = check_rng(random_state)
+        shared = {
+            "sample_weight": sample_weight,
+            "clusters": clusters,
+            "confidence_level": confidence_level,
+            "n_jobs": n_jobs,
+            "random_state": rng,
+        }
+        found = internal_validation(
+            estimator,
+            X,
+            y,
+            method="cv",
+            n_resamples=n_resamples,
+            pos_label=pos_label,
+            params=params,
+            progress=progress,
+            **shared,
+        )
+        labels, risk, positive = read_held_out(found, y)
+        report = calibration_report(
+            labels,
+            risk,
+            pos_label=positive,
+            groups=groups,
+            scale=scale,
+            tolerance=tolerance,
+            clinical=clinical,
+            **shared,
+        )
+        return replace(report, models={None: add_validation(report.models[None], found)})
 
     def to_html(
         self, path: str | os.PathLike[str] | None = None, *, title: str = TITLE

@@ -53,6 +53,7 @@ def list_sections(model, confidence_level):
         _show_regions(model),
         *([] if model.groups is None else [_show_groups(model.groups)]),
         *([] if model.clinical is None else [_show_clinical(model.clinical, interval)]),
+        *([] if model.validation is None else [_show_validation(model.validation, interval)]),
         _show_recalibration(model.recalibration),
     ]
 
@@ -196,6 +197,18 @@ def _show_clinical(clinical, interval):
             (f"test, {name}", show_pvalue(test.pvalue), "") for name, test in tests.items()
         ]
     return Section("For a clinical paper", ("value", interval), cells)
+
+
+def _show_validation(validation, interval):
+    rows = [
+        (
+            name,
+            *map(show_number, (one.apparent, one.corrected.estimate)),
+            _show_interval(one.corrected),
+        )
+        for name, one in validation.measures.items()
+    ]
+    return Section("Model of all rows", ("apparent", "corrected", interval), rows)
 
 
 def _show_regions(model):

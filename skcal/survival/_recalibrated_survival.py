@@ -25,11 +25,11 @@ from skcal._fitting._folds import (
     restored_on_error,
     route_weights,
 )
+from skcal._fitting._survival_curves import find_curves, read_risks_at
 from skcal._input._censored_times import read_horizons, read_outcomes, read_times
-from skcal._input._validation import check_integer, check_sample_weight, check_unit_range
+from skcal._input._validation import check_integer, check_sample_weight
 from skcal._numerics.survival._censoring import spread_times
 from skcal._numerics.survival._risk_curves import follow_curve
-from skcal._tools._arrays import refuse_other_libraries
 from skcal._tools._progress import CallbackSupport, as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal.survival._risk_recalibration import RiskRecalibration
@@ -194,7 +194,7 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
             fit_params, split_params, _ = route_weights(self, self.estimator, weights, params)
             if isinstance(self.estimator, FrozenEstimator):
                 self.estimator_ = self.estimator
-                risks = _read_risks(_find_curves(self.estimator, X, len(time)), times)
+                risks = read_risks_at(find_curves(self.estimator, X, len(time)), times)
             else:
                 splits = make_splits(self._choose_cv(), X, is_event, split_params)
                 check_partition(splits, len(time))
@@ -310,8 +310,8 @@ class RecalibratedSurvivalCV(CallbackSupport, MetaEstimatorMixin, BaseEstimator)
     def _repair(self, X):
         """Curves of the model, their risks at `unique_times_`, and the repaired ones."""
         check_is_fitted(self)
-        own = _find_curves(self.estimator_, X)
-        before = _read_risks(own, self.unique_times_)
+        own = find_curves(self.estimator_, X)
+        before = read_risks_at(own, self.unique_times_)
         return own, before, self.recalibrator_.transform(before)
 
 
@@ -335,36 +335,11 @@ class _Curve:
         if not ((x >= 0) & (x <= self.domain[1])).all():
             raise ValueError(f"x must lie in [0, {self.domain[1]:g}], where rows are followed.")
         places = x.ravel()
-        (risks,) = _read_risks([self._own], places)
+        (risks,) = read_risks_at([self._own], places)
         return (1 - follow_curve(places, risks, *self._moves)).reshape(x.shape)[()]
 
 
 def _predict_fold(estimator, X, y, train, test, fit_params, times):
     model = clone(estimator)
     X_test = fit_rows(model, X, y, train, test, fit_params)
-    return _read_risks(_find_curves(model, X_test, len(test)), times)
-
-
-def _find_curves(model, X, n_rows=None):
-    """A survival function of each row, or an error."""
-    refuse_other_libraries("X", X)
-    found = model.predict_survival_function(X)
-    curves = list(found) if np.iterable(found) else [found]
-    if not all(map(callable, curves)):
-        raise ValueError(
-            "estimator must return a function of time for each row from predict_survival_function; "
-            f"got {type(found).__name__}."
-        )
-    if n_rows is not None and len(curves) != n_rows:
-        raise ValueError(
-            f"estimator must return a function of time for each of {n_rows} rows from "
-            f"predict_survival_function; got {len(curves)}."
-        )
-    return curves
-
-
-def _read_risks(curves, times):
-    """One minus what curves are at these times, or at the nearest at which they are known."""
-    rows = [curve(np.clip(times, *getattr(curve, "domain", (0, np.inf)))) for curve in curves]
-    survival = np.array(rows, dtype=np.float64).reshape(len(rows), len(times))
-    return 1 - check_unit_range("survival curves of estimator", survival)
+    return read_risks_at(find_curves(model, X_test, len(test)), times)

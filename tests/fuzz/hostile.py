@@ -57,6 +57,7 @@ DOCUMENTED = (
     "sampling_probability sums to",
     "X .* feature names, but",
     "Mean .* of the labelled rows and of all rows are",
+    ".* are left out: the fit failed with",
 )
 # For calls that take long: half as many as the profile makes.
 few = settings(max_examples=max(1, settings().max_examples // 2))

@@ -208,6 +208,11 @@ WITH_EDGES = ["expected_calibration_error", "maximum_calibration_error", "Histog
 WITH_EDGES += ["squared_calibration_error", "calibration_decomposition", "consistency_band"]
 for name in [*WITH_EDGES, "hosmer_lemeshow_test"]:
     OPTIONS[f"{name}.n_bins"] = mostly([1, 2, 15, 1000, "cube_root", *EDGES], [0, None, *NO_EDGES])
+for name in ("internal_validation", "internal_survival_validation"):
+    OPTIONS[f"{name}.method"] = mostly(["auto", "optimism", "cv"], ["x", None])
+OPTIONS["measures"] = mostly([["brier_score"], ["brier_score", "smooth_ece"]], [[], "x", [3]])
+OPTIONS["stability"] = mostly([True, False], ["x"])
+OPTIONS["stratify"] = mostly([None], ["x", [0]])
 # Bins of monitors have no rule for their number; a tolerance is one of log odds.
 for name in ("CalibrationMonitor", "GroupedMonitor"):
     OPTIONS[f"{name}.n_bins"] = mostly([1, 10, 1000], [0, "cube_root", 2.0, 1001])

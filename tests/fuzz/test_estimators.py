@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from skcal.diagrams import StabilityDisplay
 from skcal.metrics import MEASURES, smooth_ece
 from skcal.model_selection import (
     AbstainingClassifierCV,
     calibrated_within_one_se,
+    internal_validation,
     pooled_cross_val_score,
     refinement_metric,
     stop_by_refinement,
@@ -28,7 +30,7 @@ from skcal.recalibration import (
 from skcal.scorers import get_scorer, make_calibration_scorer
 from tests.fuzz import strategies as some
 from tests.fuzz.classifiers import Echo, Scores
-from tests.fuzz.hostile import hostile, hostile_calls
+from tests.fuzz.hostile import few, hostile, hostile_calls
 from tests.fuzz.options import find_values, options
 from tests.fuzz.strategies import (
     LABEL_SETS,
@@ -249,6 +251,23 @@ def test_cross_validation(labels, sample_weight, measure, named, weighted, setti
         arguments["sample_weight"] = sample_weight
     model = Echo(labels if named else None)
     return pooled_cross_val_score(model, measure=measure, **arguments, **settings)
+
+
+@hostile(
+    classified(st.integers(0, 6) | st.just(20)),
+    settings=options(internal_validation, skip=["thresholds"], n_resamples=4, random_state=0),
+    weighted=st.booleans(),
+    amount=few,
+)
+def test_internal_validation(labels, sample_weight, weighted, settings, X, y):
+    weights = {"sample_weight": sample_weight} if weighted else {}
+    found = internal_validation(Scores(labels), X, y, **weights, **settings)
+    if found.stability is not None:
+        display = StabilityDisplay.from_internal_validation(found)
+        np.testing.assert_array_equal(display.places, found.stability.predictions)
+    assert len(str(found)) > 20
+    one = found.measures["brier_score"]
+    return one.apparent, one.corrected, found.curve.prob_pred
 
 
 @st.composite

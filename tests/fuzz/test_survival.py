@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 
 from skcal.diagrams import SurvivalReliabilityDisplay
 from skcal.inference import net_benefit_difference
+from skcal.model_selection import internal_survival_validation
 from skcal.survival import (
     RecalibratedSurvivalCV,
     RiskRecalibration,
@@ -258,3 +259,17 @@ def test_recalibrated_survival(rows, times, risk, cv):
     assert ((curves[:, -1] == survival[:, -1]) & (curves[:, 0] == 1)).all()
     assert (np.diff(curves) <= 1e-12).all()
     return survival, curves, model.predict(X)
+
+
+@hostile(
+    options(internal_survival_validation, n_resamples=4, random_state=0),
+    rows=ROWS,
+    times=HORIZONS,
+    risk=RISKS,
+    amount=few,
+)
+def test_internal_survival_validation(rows, times, risk, **settings):
+    X, y = np.reshape(risk[: len(rows[1])], (-1, 1)), pair(rows)
+    found = internal_survival_validation(Curves(), X, y, times=times, **settings)
+    assert len(found.to_frame()) == 3 * np.size(times)
+    return found.n_models, [one.n_missing for one in found.measures.values()]
