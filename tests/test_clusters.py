@@ -183,6 +183,8 @@ def test_everything_that_takes_clusters_is_among_them():
     others = {model_selection.AbstainingClassifierCV, report.CalibrationReport}
     # A number for each row, which clusters change by the judge's weight alone: test_few_labels.py.
     others.add(inference.prediction_powered_targets)
+    # Rows that models are fitted to are drawn by number: test_internal_validation.py.
+    others |= {model_selection.internal_validation, model_selection.internal_survival_validation}
     assert found == {*CALLS, *others}
 
 

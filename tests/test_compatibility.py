@@ -146,6 +146,12 @@ OF_FEW_LABELS = {
     "PredictionPoweredReliabilityDisplay": {"pos_label": 1},
     "required_labels": {"n_rows": 2000},
 }
+# Validations without a test set: of one class of three, and of times until an event.
+VALIDATIONS = {
+    "internal_validation": {"pos_label": 1},
+    "CalibrationReport.from_internal_validation": {"pos_label": 1},
+    "internal_survival_validation": {"estimator": Exponential(), "times": [2, 4]},
+}
 # What methods are called on.
 OWNERS = {
     "IsotonicBand": lambda: inference.isotonic_band(LABELS > 0, TRIPLE[:, 0]),
@@ -188,6 +194,7 @@ OUTCOMES[:3] = [1, 8]  # so that all times are followed
 for survival_owner, read in {
     "RiskRecalibration": np.cumsum(TRIPLE, axis=1) / 2,
     "RecalibratedSurvivalCV": TRIPLE,
+    "internal_survival_validation": TRIPLE,
 }.items():
     PREDICTIONS[survival_owner] = {
         "X": read,
@@ -215,8 +222,9 @@ def bind(function, owner):
             settings["quantiles"] = 0.5
     if owner == "GroupAuditDisplay":  # which hands them on
         settings |= {name: SETTINGS[name] for name in ("n_resamples", "random_state")}
+    settings |= VALIDATIONS.get(function.__qualname__, {})
     settings |= OF_FEW_LABELS.get(owner or function.__name__, {}) if "proxy" in parameters else {}
-    rows = PREDICTIONS.get(owner, ROWS)
+    rows = PREDICTIONS.get(owner or function.__name__, ROWS)
     arrays = {name: rows[name] for name in parameters if name in rows}
     if function is inference.actual_expected_ratio:
         arrays["y_pred"] = ROWS["y_std"]  # what is expected is above 0

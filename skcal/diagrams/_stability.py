@@ -89,7 +89,7 @@ class StabilityDisplay(ShownInNotebooks):
     -----
     The pictures are those of Riley and Collins [1]_: "predictions" has for each row the range in
     which models of resamples predict; "errors" their mean distance from the prediction of the model
-    of all rows (MAPE); "calibration" and "decision" the calibration curves, by local lines, and the
+    of all rows; "calibration" and "decision" the calibration curves, by local lines, and the
     net benefit of all models for the rows of the data; "classification" the share of models that
     are on the other side of a threshold (classification instability index).
 
@@ -130,7 +130,7 @@ class StabilityDisplay(ShownInNotebooks):
         own: np.ndarray | None = None,
         others: np.ndarray,
         treat_all: np.ndarray | None = None,
-        pos_label: Any = None,
+        pos_label: int | float | bool | str | None = None,
         confidence_level: float | None = None,
     ) -> None:
         self.kind = kind

@@ -63,7 +63,7 @@ def internal_validation(
     clusters: ArrayLike | None = None,
     stratify: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     params: dict[str, Any] | None = None,
     confidence_level: float = 0.95,
     n_jobs: int | None = None,

@@ -111,7 +111,7 @@ class PredictionStability(NamedTuple):
 
     @property
     def errors(self) -> np.ndarray:
-        """Mean absolute prediction error of each row (MAPE), shape (n_samples,).
+        """Mean absolute prediction error of each row, shape (n_samples,).
 
         It is the mean distance of the models of resamples from the model of all rows.
         """
@@ -199,7 +199,7 @@ class InternalValidation(NamedTuple):
     held_out: np.ndarray | None
     method: str
     name: str
-    pos_label: object
+    pos_label: int | float | bool | str | None
     confidence_level: float
     n_rows: int
     n_models: int

@@ -271,7 +271,7 @@ class CalibrationReport:
         y: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
-        pos_label: object = None,
+        pos_label: int | float | bool | str | None = None,
         groups: Any = None,
         clusters: ArrayLike | None = None,
         params: dict[str, Any] | None = None,
