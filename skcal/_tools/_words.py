@@ -89,11 +89,17 @@ def show_test(name, statistic, pvalue, hypothesis, null_mean=None):
 
 def show_interval(estimate, low, high):
     """An estimate and its interval, in decimals that show the width in two digits."""
-    estimate, low, high = map(float, (estimate, low, high))
+    estimate, low, high = show_within(low, high, estimate, low, high)
+    return f"{estimate} ({low} to {high})"
+
+
+def show_within(low, high, *values):
+    """Values in decimals that show the width of an interval in two digits."""
+    low, high, *values = map(float, (low, high, *values))
     digits = ".3g"
     if 0 < high - low < np.inf:
         digits = f"z.{int(np.clip(1 - np.floor(np.log10(high - low)), 0, 17))}f"
-    return f"{estimate:{digits}} ({low:{digits}} to {high:{digits}})"
+    return [f"{value:{digits}}" for value in values]
 
 
 def show_percentages(*values):

@@ -28,6 +28,7 @@ from skcal.model_selection._validated import (
 )
 from skcal.model_selection._validation_parts import (
     choose_method,
+    read_params,
     read_units,
     refuse_frozen,
     summarize,
@@ -99,8 +100,10 @@ def internal_validation(
         "brier_score", "log_loss", "roc_auc", those of :data:`skcal.metrics.MEASURES`, and those of
         scikit-learn's scorers. A function is called as ``f(outcomes, risks)``, two arrays of shape
         (n_samples,), with `sample_weight` where there are weights. A scorer sees a classifier with
-        these risks. By default "slope", "intercept", "observed_expected_ratio", "smooth_ece",
-        "integrated_calibration_index", "E90", "brier_score", "log_loss" and "roc_auc".
+        these risks, one of scikit-learn by its name with labels 1 for the event and 0, any other
+        with the labels of `y`. By default "slope", "intercept", "observed_expected_ratio",
+        "smooth_ece", "integrated_calibration_index", "E90", "brier_score", "log_loss" and
+        "roc_auc".
     thresholds : float or array-like of shape (n_thresholds,), default=None
         Decision thresholds, in (0, 1), at each of which the net benefit is measured too.
     stability : bool, default=False
@@ -229,7 +232,7 @@ def internal_validation(
     chosen = _MEASURES if measures is None else measures
     performance = Performance(chosen, thresholds, has_weights=weights is not None)
     member, strata = read_units(len(target), clusters, stratify)
-    refits = Refits(estimator, X, target, dict(params or {}), PredictLabel(label))
+    refits = Refits(estimator, X, target, read_params(params), PredictLabel(label))
     everyone = np.arange(len(target))
     fitted, predictions = refits.predict_split(everyone, everyone)
     rows = rows.replace(predictions)

@@ -167,10 +167,17 @@ class Performance:
     """Measures by name, as one function from `Predicted` to an array; `kinds` has that of each."""
 
     def __init__(self, measures, thresholds, *, has_weights):
-        found = dict(_name_measures(measures, has_weights))
+        found = {}
+        for name, measure in _name_measures(measures):
+            if name in found:
+                raise ValueError(
+                    f"measures must have different names; got {name!r} twice. A dictionary names "
+                    "them."
+                )
+            found[name] = _read_measure(measure, has_weights)
         for threshold in np.atleast_1d([] if thresholds is None else thresholds).tolist():
             threshold = check_inside("thresholds", threshold)
-            found[f"net_benefit_at_{threshold:g}"] = partial(_find_net_benefit, threshold), ANY
+            found[f"net_benefit_at_{threshold:.12g}"] = partial(_find_net_benefit, threshold), ANY
         if not found:
             raise ValueError("measures must hold at least one measure; got none.")
         self.names = list(found)
@@ -181,8 +188,8 @@ class Performance:
         return np.array([float(function(rows)) for function in self._functions])
 
 
-def _name_measures(measures, has_weights):
-    """Yield the name of each measure, its function and its `Kind`."""
+def _name_measures(measures):
+    """Yield the name of each measure, and what was given for it."""
     if isinstance(measures, str) or not isinstance(measures, Mapping | Sequence):
         raise ValueError(
             "measures must be a list of names, functions and scorers, or a dictionary of them; "
@@ -191,16 +198,16 @@ def _name_measures(measures, has_weights):
     pairs = measures.items() if isinstance(measures, Mapping) else ((None, m) for m in measures)
     for name, measure in pairs:
         given = name_function(measure) if callable(measure) else measure
-        yield given if name is None else str(name), _read_measure(measure, has_weights)
+        yield given if name is None else str(name), measure
 
 
 def _read_measure(measure, has_weights):
     if isinstance(measure, str) and measure in _NAMED:
         return _NAMED[measure]
     if isinstance(measure, str) and measure in get_scorer_names():
-        measure = get_scorer(measure)
+        return partial(_score, get_scorer(measure), (0, 1)), ANY
     if isinstance(measure, _SCORER):
-        return partial(_score, measure), ANY
+        return partial(_score, measure, None), ANY
     bound = bind_measure("measures", measure, {}, others=tuple(_NAMED))
     if has_weights and not bound.takes("sample_weight"):
         raise ValueError(f"sample_weight must be None: {bound.name} takes no weights.")
@@ -212,8 +219,9 @@ def _call(bound, rows):
     return bound(rows.outcomes, rows.predictions, rows.weights)
 
 
-def _score(scorer, rows):
-    names = np.asarray(rows.names)
+def _score(scorer, names, rows):
+    """Score of a classifier of these names of the outcomes; None takes the labels of the user."""
+    names = np.asarray(rows.names if names is None else names)
     proba = np.column_stack([1 - rows.predictions, rows.predictions])
     order = np.argsort(names)
     weight = {} if rows.weights is None else {"sample_weight": rows.weights}

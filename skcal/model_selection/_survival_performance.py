@@ -69,7 +69,7 @@ class SurvivalPerformance:
     """Slope, observed over expected and SmoothECE at each horizon, as one array."""
 
     def __init__(self, horizons):
-        self.names = [f"{name}_at_{horizon:g}" for horizon in horizons for name in _KINDS]
+        self.names = [f"{name}_at_{horizon:.12g}" for horizon in horizons for name in _KINDS]
         self.kinds = list(_KINDS.values()) * len(horizons)
 
     def __call__(self, rows):

@@ -23,6 +23,7 @@ from skcal.model_selection._survival_performance import PredictedRisks, Survival
 from skcal.model_selection._validated import InternalValidation
 from skcal.model_selection._validation_parts import (
     choose_method,
+    read_params,
     read_units,
     refuse_frozen,
     summarize,
@@ -150,7 +151,7 @@ def internal_survival_validation(
     if len(np.unique(rows.outcomes)) < 2:
         raise ValueError("y must hold rows with the event up to the last of times, and others.")
     member, strata = read_units(len(time), clusters, stratify)
-    refits = Refits(estimator, X, outcomes, dict(params or {}), PredictRisks(horizons))
+    refits = Refits(estimator, X, outcomes, read_params(params), PredictRisks(horizons))
     everyone = np.arange(len(time))
     fitted, predictions = refits.predict_split(everyone, everyone)
     rows = rows.replace(predictions)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from skcal._tools._show_record import as_record
+from skcal._tools._words import show_within
 from skcal.inference import Interval
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class ValidatedMeasure(NamedTuple):
     n_missing: int
 
     def __str__(self) -> str:
-        return f"{self.corrected}, where {self.apparent:z.2f} is apparent"
+        (apparent,) = show_within(*self.corrected[1:], self.apparent)
+        return f"{self.corrected}, where {apparent} is apparent"
 
 
 @as_record
@@ -143,11 +145,10 @@ class PredictionStability(NamedTuple):
 
     def __str__(self) -> str:
         row = np.argmin(np.abs(self.predictions - np.average(self.predictions)))
-        told, low, high = (
-            f"{100 * ends[row]:.0f} %" for ends in (self.predictions, self.low, self.high)
-        )
+        told, low, high = (100 * ends[row] for ends in (self.predictions, self.low, self.high))
+        told, low, high = show_within(low, high, told, low, high)
         return (
-            f"A row told {told} would have been told {low} to {high} by "
+            f"A row told {told} % would have been told {low} % to {high} % by "
             f"{100 * self.confidence_level:g} % of {self.resampled.shape[1]} models that could as "
             f"well have come from these data; over all rows models differ from this one by "
             f"{100 * self.mean_absolute_error:.2g} percentage points on average."

@@ -1,5 +1,7 @@
 """What validations of classifiers and of survival models share: checks before, intervals after."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
@@ -11,10 +13,11 @@ from skcal.model_selection._validated import ValidatedCurve, ValidatedMeasure
 
 def refuse_frozen(estimator, kind, method):
     """Raise a ValueError unless the whole fit of a model can be repeated."""
-    is_model = hasattr(estimator, "fit") and not isinstance(estimator, type)
-    if not (is_model and hasattr(estimator, method)):
+    methods = ("fit", method, "get_params")
+    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in methods):
         raise ValueError(
-            f"estimator must be an instance of a {kind} with {method}; got {estimator!r}."
+            f"estimator must be an instance of a {kind} with {method}, which scikit-learn can "
+            f"clone: with fit and get_params; got {estimator!r}."
         )
     parts = [estimator, *estimator.get_params().values()]
     if any(isinstance(part, FrozenEstimator) for part in parts):
@@ -22,6 +25,15 @@ def refuse_frozen(estimator, kind, method):
             "estimator must hold no FrozenEstimator: internal validation fits the whole model "
             "again in every resample. Pass the estimator that was frozen, unfitted."
         )
+
+
+def read_params(params):
+    """What goes to the fit, as a dictionary."""
+    if not (params is None or isinstance(params, Mapping)):
+        raise ValueError(
+            f"params must be a dictionary of what goes to estimator.fit, by name; got {params!r}."
+        )
+    return {name: value for name, value in (params or {}).items() if value is not None}
 
 
 def read_units(n_rows, clusters, stratify):

@@ -1,5 +1,6 @@
 """How performance is corrected: by models of resamples, or by folds again and again."""
 
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,23 +72,21 @@ class Run(NamedTuple):
         kinds = self.rows.outcomes
         n_folds = count_folds(kinds, member, _MOST_FOLDS)
         n_repetitions = max(self.n_resamples // n_folds, 1)
-        splits = [
-            split
-            for _ in range(n_repetitions)
-            for split in deal_folds(kinds, member, strata, n_folds, rng)
-        ]
-        n_folds = len(splits) // n_repetitions
-        found = list(self.refits.run(self.show(splits), self.n_jobs))
+        steps = self.show(range(n_folds * n_repetitions))
+        dealt = chain.from_iterable(
+            deal_folds(kinds, member, strata, n_folds, rng) for _ in range(n_repetitions)
+        )
+        splits = ((train, test, test) for _, (train, test) in zip(steps, dealt, strict=True))
+        found = self.refits.run(splits, self.n_jobs, _keep_places)
         pooled, errors = [], []
-        for first in range(0, len(splits), n_folds):
-            parts, wrong = _part(found[first : first + n_folds])
+        for _ in range(n_repetitions):
+            parts, wrong = _part(islice(found, n_folds))
             if wrong:
                 errors.append(wrong[0])
                 continue
-            tests = np.concatenate([test for _, test in splits[first : first + n_folds]])
-            parts = np.concatenate(parts)
-            predictions = np.empty_like(parts)
-            predictions[tests] = parts
+            tests, values = map(np.concatenate, zip(*parts, strict=True))
+            predictions = np.empty_like(values)
+            predictions[tests] = values
             pooled.append(self.rows.replace(predictions))
         _check_failures(errors, n_repetitions, "repetitions of folds")
         places = self.rows.place_points([rows.predictions for rows in pooled])
@@ -152,6 +151,10 @@ class Compare(NamedTuple):
             self.measure(rows.take(drawn)),
         )
         return *measured, predictions if self.keep else None
+
+
+def _keep_places(predictions, train, test):
+    return test, predictions
 
 
 def _deviate(measure, rows, value, drawn):

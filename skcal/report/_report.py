@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from skcal import __version__
+from skcal._fitting._folds import check_rows
 from skcal._input._validation import (
     advise_single_label,
     check_confidence_level,
@@ -36,7 +37,7 @@ from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport
 from skcal.report._sentence import write_labels, write_sentence
 from skcal.report._text import write_report
-from skcal.report._validated import add_validation, read_held_out
+from skcal.report._validated import add_validation, check_options, read_held_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -361,6 +362,9 @@ class CalibrationReport:
         >>> report.sentence.partition(":")[0]
         'No test set was used'
         """
+        own = {"groups": groups, "scale": scale, "tolerance": tolerance, "clinical": clinical}
+        X, target = check_rows(estimator, X, y)
+        check_options(len(target), **own)
         rng = check_rng(random_state)
         shared = {
             "sample_weight": sample_weight,
@@ -380,18 +384,15 @@ class CalibrationReport:
             progress=progress,
             **shared,
         )
-        labels, risk, positive = read_held_out(found, y)
+        labels, risk = read_held_out(found, target)
         report = calibration_report(
             labels,
             risk,
-            pos_label=positive,
-            groups=groups,
-            scale=scale,
-            tolerance=tolerance,
-            clinical=clinical,
+            pos_label=found.pos_label,
+            **own,
             **shared,
         )
-        return replace(report, models={None: add_validation(report.models[None], found)})
+        return replace(report, models={None: add_validation(report.models[None], found, target)})
 
     def to_html(
         self, path: str | os.PathLike[str] | None = None, *, title: str = TITLE

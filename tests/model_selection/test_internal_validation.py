@@ -83,6 +83,16 @@ def test_optimism_by_hand():
     assert found.apparent - found.optimism == pytest.approx(found.corrected.estimate)
 
 
+def test_clusters_of_one_row_are_rows():
+    options = {"method": "optimism", "stability": True, **FEW}
+    found, expected = (
+        internal_validation(MODEL, X, Y, clusters=clusters, **options)
+        for clusters in (np.arange(N), None)
+    )
+    np.testing.assert_array_equal(found.to_frame(), expected.to_frame())
+    np.testing.assert_array_equal(found.stability.resampled, expected.stability.resampled)
+
+
 @pytest.mark.parametrize("measure", ["smooth_ece", "integrated_calibration_index"])
 def test_one_repetition_of_folds_is_the_pooled_score(measure):
     result = internal_validation(MODEL, X, Y, method="cv", measures=[measure], **FEW)
@@ -115,6 +125,18 @@ def test_functions_scorers_and_labels():
         assert result.pos_label == pos_label
         found = {name: one.apparent for name, one in result.measures.items()}
         assert found == pytest.approx(expected)
+
+
+def test_scorers_by_name_take_the_event_for_positive():
+    """Of any labels: those of scikit-learn take label 1, which here is no event, or none."""
+    for names in (np.array(["sick", "well"]), np.array([2, 1])):
+        options = {"pos_label": names.tolist()[0], "measures": ["recall", "neg_brier_score"]}
+        result = internal_validation(MODEL, X, names[1 - Y], **options, **FEW)
+        fitted = MODEL.fit(X, names[1 - Y])
+        risk = fitted.predict_proba(X)[:, list(fitted.classes_).index(options["pos_label"])]
+        assert result.measures["recall"].apparent == (risk[Y == 1] > 0.5).mean()
+        expected = -brier_score_loss(Y, risk)
+        assert result.measures["neg_brier_score"].apparent == pytest.approx(expected)
 
 
 def test_one_class_against_the_rest():
@@ -341,6 +363,8 @@ def test_what_is_frozen_is_refused():
         ({"sample_weight": -WEIGHTS}, "sample_weight must"),
         ({"measures": [lambda y, p: 0.0], "sample_weight": WEIGHTS}, "sample_weight must be None"),
         ({"progress": 3}, "progress must be"),
+        ({"params": [1]}, "params must be a dictionary"),
+        ({"measures": [lambda y, p: 0.0] * 2}, "measures must have different names; got '<lamb"),
     ],
 )
 def test_bad_arguments(options, error):
@@ -348,11 +372,46 @@ def test_bad_arguments(options, error):
         internal_validation(MODEL, X, Y, **options)
 
 
+class Bare:
+    """A classifier that cannot be cloned."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), 2), 0.5)
+
+
+def test_thresholds_that_differ_little_have_names_of_their_own():
+    close = [0.1234567, 0.1234568, 3 * 0.05]
+    result = internal_validation(MODEL, X, Y, measures=[], thresholds=close, **FEW)
+    names = [f"net_benefit_at_{one}" for one in ("0.1234567", "0.1234568", "0.15")]
+    assert list(result.measures) == names
+
+
+def test_small_numbers_are_shown_with_their_digits():
+    """Where an event is rare, percentages need decimals."""
+    rare = np.zeros(1000)
+    rare[:8] = 1
+    model, noise = DummyClassifier(), np.zeros((1000, 1))
+    result = internal_validation(
+        model, noise, rare, method="optimism", measures=["brier_score"], stability=True, **FEW
+    )
+    # Rates of resamples have a standard deviation of .28 %, and ends two digits.
+    assert "A row told 0.80 % would" in str(result.stability)
+    one = result.measures["brier_score"]
+    low, high = one.corrected[1:]
+    digits = int(1 - np.floor(np.log10(high - low)))
+    assert str(one).endswith(f"where {one.apparent:.{digits}f} is apparent")
+
+
 def test_bad_data():
     with pytest.raises(ValueError, match=r"^y must hold two labels at least; got"):
         internal_validation(MODEL, X, np.zeros(N))
     with pytest.raises(ValueError, match=r"^estimator must be an instance of a classifier"):
         internal_validation(None, X, Y)
+    with pytest.raises(ValueError, match=r"scikit-learn can clone: with fit and get_params; got"):
+        internal_validation(Bare(), X, Y)
     lone = (np.arange(N) == 0).astype(int)
     with pytest.raises(
         ValueError, match=r"^y must hold each outcome in two rows at least; got one in 1"

@@ -52,7 +52,26 @@ def test_one_class_against_the_rest_and_clusters():
         MODEL, X, labels, pos_label="dead", clusters=np.arange(200) // 2, **SEEDED
     )
     sample = report.models[None].sample
+    assert (sample.pos_label, sample.labels) == ("dead", ["other", "dead"])
     assert sample.n_clusters == 100
     assert sample.mean_outcome == pytest.approx((labels == "dead").mean())
     with pytest.raises(ValueError, match=r"^pos_label must be one of the 3 labels"):
         CalibrationReport.from_internal_validation(MODEL, X, labels)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"scale": "log"}, "scale must be one of"),
+        ({"tolerance": 5}, "tolerance must"),
+        ({"clinical": "yes"}, "clinical must be"),
+        ({"groups": np.arange(7)}, "groups must have one entry for each of the 200 rows; got 7"),
+    ],
+)
+def test_bad_options_are_refused_before_models_are_fitted(options, error):
+    class Costly(LogisticRegression):
+        def fit(self, X, y):
+            raise AssertionError("fitted")
+
+    with pytest.raises(ValueError, match=f"^{error}"):
+        CalibrationReport.from_internal_validation(Costly(), X, Y, **options)
