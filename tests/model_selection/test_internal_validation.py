@@ -1,5 +1,7 @@
 """Internal validation against its definition, folds and draws by hand, and bad input."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -284,6 +286,17 @@ def test_results_depend_on_the_random_state_alone():
     steps = []
     internal_validation(MODEL, X, Y, progress=lambda items: steps.extend(items) or items, **FEW)
     assert len(steps) == 10
+
+
+def test_memory_holds_no_rows_of_all_models():
+    """The numbers of the rows of 80 models alone would take 80 * 20,000 * 8 bytes."""
+    y = np.arange(20_000) % 3 == 0
+    options = {"method": "cv", "measures": ["brier_score"], "n_resamples": 80}
+    tracemalloc.start()
+    internal_validation(DummyClassifier(), np.zeros((len(y), 1)), y, random_state=0, **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 80 * 20_000 * 8
 
 
 def test_weights_of_the_fit_are_those_of_the_drawn_rows():
