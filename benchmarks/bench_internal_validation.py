@@ -47,10 +47,10 @@ def draw(n_rows, n_features, rng):
 
 
 def find_truth(model, n_features, rng):
-    """Slope, O/E and SmoothECE of a fitted model in new rows."""
+    """Slope, O/E and SmoothECE of a fitted model in new rows; no slope of a constant one."""
     X, y = draw(N_NEW, n_features, rng)
     risk = np.clip(model.predict_proba(X)[:, 1], 1e-9, 1 - 1e-9)
-    slope = cox_recalibration(y, risk).slope.estimate
+    slope = cox_recalibration(y, risk).slope.estimate if np.ptp(risk) > 0 else np.nan
     return np.array([slope, observed_expected_ratio(y, risk).estimate, smooth_ece(y, risk)])
 
 
@@ -159,7 +159,7 @@ def main():
                 slopes, _, errors = (
                     [shown for _, name, shown, _ in cells if name == one] for one in MEASURES
                 )
-                shown = [name, n_rows, n_features, f"{truths[:, 0].mean():.2f}", *slopes]
+                shown = [name, n_rows, n_features, f"{np.nanmean(truths[:, 0]):.2f}", *slopes]
                 shown += [f"{truths[:, 2].mean():.2f}", *errors]
                 print("  ", ", ".join(map(str, shown)), flush=True)
                 shown = (f"{method} {one} {share:.2f}" for method, one, _, share in cells)
