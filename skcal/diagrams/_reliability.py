@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
+
 from skcal._numerics.curves._adaptive import ENOUGH_EVENTS
 from skcal.diagrams._estimated_reliability import EstimatedReliability
 from skcal.diagrams._layers import LAYERS, document_layers
@@ -306,13 +308,15 @@ class ReliabilityDisplay(EstimatedReliability):
                 "validation must be what internal_validation returned of a classifier; got a "
                 f"{type(validation).__name__} without curve."
             )
+        names = ["apparent", "corrected"] if name is None else name
+        if np.shape(names) != (2,):
+            raise ValueError(f"name must be a list of two strings or None; got {name!r}.")
         places, label = found.prob_pred, validation.pos_label
         band = {"prob_pred": places, "low": found.low, "high": found.high}
         curves = [
             ReliabilityCurve(prob_pred=places, prob_true=height, pos_label=label, layers=layers)
             for height, layers in ((found.apparent, None), (found.corrected, {"band": band}))
         ]
-        names = ["apparent", "corrected"] if name is None else name
         return cls(curves=curves, name=names).plot(ax, **plot_kwargs)
 
     @property

@@ -16,6 +16,7 @@ from skcal._input._validation import (
     check_option,
     check_rng,
     check_sample_weight,
+    check_unit_range,
     show_labels,
 )
 from skcal._sources._refits import Draws, Refits
@@ -301,4 +302,5 @@ class PredictLabel(NamedTuple):
     def __call__(self, classifier, X):
         proba, labels = predict_labelled(classifier, X)
         place = [k for k, label in enumerate(labels.tolist()) if label == self.label]
-        return proba[:, place].sum(axis=1).astype(np.float64)
+        risk = proba[:, place].sum(axis=1).astype(np.float64)
+        return check_unit_range("predict_proba of estimator", risk)

@@ -41,6 +41,9 @@ def test_apparent_and_corrected_curve(validation):
     _, ax = plt.subplots()
     named = ReliabilityDisplay.from_internal_validation(validation, name=["a", "b"], ax=ax)
     assert [line.get_label() for line in named.line_] == ["a", "b"]
+    for name in ("a", ["a"], ["a", "b", "c"]):
+        with pytest.raises(ValueError, match=r"^name must be a list of two strings or None; got"):
+            ReliabilityDisplay.from_internal_validation(validation, name=name)
     with pytest.raises(ValueError, match=r"^validation must be what internal_validation returned"):
         ReliabilityDisplay.from_internal_validation(3)
 

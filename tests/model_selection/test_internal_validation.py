@@ -249,6 +249,24 @@ class Moody(ClassifierMixin, BaseEstimator):
         return self.inner_.predict_proba(X)
 
 
+class Lost(GaussianNB):
+    """Knows no probability of few rows, or of any."""
+
+    def __init__(self, n_known=N):
+        super().__init__()
+        self.n_known = n_known
+
+    def predict_proba(self, X):
+        return super().predict_proba(X) + (0 if len(X) >= self.n_known else np.nan)
+
+
+def test_predictions_that_are_no_probabilities():
+    with pytest.raises(ValueError, match=r"^predict_proba of estimator must lie in .* got nan"):
+        internal_validation(Lost(N + 1), X, Y)
+    with pytest.raises(ValueError, match=r"could not be fitted in 1 of 1 repetitions.*got nan"):
+        internal_validation(Lost(), X, Y, **FEW)
+
+
 def test_models_that_cannot_be_fitted():
     options = {"method": "optimism", "measures": ["brier_score"], "n_resamples": 20}
     with pytest.warns(UserWarning, match=r"of 20 resamples are left out.*RuntimeError: bad mood"):
