@@ -1,5 +1,7 @@
 """What functions answer, taken apart."""
 
+from dataclasses import is_dataclass
+
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
@@ -11,6 +13,8 @@ def list_numbers(answer):
         return []
     if isinstance(answer, pd.DataFrame):
         return [answer.select_dtypes("number").to_numpy()]
+    if is_dataclass(answer) and hasattr(answer, "to_list"):  # a rule
+        return list_numbers(answer.to_list())
     if isinstance(answer, dict):
         return list_numbers(list(answer.values()))
     if isinstance(answer, tuple | list):

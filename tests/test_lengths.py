@@ -26,6 +26,8 @@ USED_WITH = {
     "ReliabilityDisplay.from_summary": {"kind": "binned"},
     "multicalibration_error": {"min_samples": 1},
     "mean_multicalibration_error": {"min_samples": 1},
+    "audit_features": {"random_state": 0},
+    "audit_mean_features": {"random_state": 0},
     "audit_groups": {"min_samples": 1, "random_state": 0},
     "audit_mean_groups": {"min_samples": 1, "random_state": 0},
     "make_groups": {"min_samples": 1},

@@ -95,6 +95,7 @@ def test_public_objects_are_our_own_and_name_arguments_after_the_data():
     triples += (["event", "time", "risk"], ["y_true", "y_proba", "k"])
     triples += (["y_true", "y_proba", "other"], ["y_true", "y_pred", "groups"])
     triples += (["y_true", "y_proba", "proxy"],)
+    triples += (["y_true", "y_proba", "X"], ["y_true", "y_pred", "X"])
     for path, obj in list_functions_and_classes().items():
         assert is_own(ROOMS[path.split(".")[1]], obj.__module__), path
         if inspect.isroutine(obj):

@@ -296,6 +296,9 @@ def list_jobs():
     report = partial(calibration_report, y, proba, **many)
     audit = partial(inference.audit_groups, y, proba, np.arange(400) % 3, **many)
     audit_means = partial(inference.audit_mean_groups, *X.T, np.arange(200) % 3, **many)
+    table = {"x": X[:, 0]}
+    search = partial(inference.audit_features, target, np.full(200, 0.5), table, **many)
+    search_means = partial(inference.audit_mean_features, *X.T, table, **many)
     parts = GroupedSummary(n_cells=64).update(y1, p1, by=np.arange(3000) % 3)
     audit_parts = partial(inference.audit_groups_from_summary, parts, **many)
     classes, scores = np.arange(80) % 40, np.random.default_rng(0).dirichlet(np.ones(40), 7000)
@@ -316,6 +319,8 @@ def list_jobs():
             partial(test, labels, triple, statistic="smooth_ece"),
         ],
         "audit_groups": [lambda **options: audit(**options).pvalues],
+        "audit_features": [lambda **options: search(**options).importances],
+        "audit_mean_features": [lambda **options: search_means(**options).importances],
         "audit_groups_from_summary": [lambda **options: audit_parts(**options).pvalues],
         "audit_mean_groups": [lambda **options: audit_means(**options).pvalues],
         "calibration_test_from_summary": [partial(TEST_SUMMARY, summary, **many)],

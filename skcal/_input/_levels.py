@@ -121,7 +121,7 @@ class Levels:
                     f"Column {self.name!r} must hold {self.kind}, as it did in fit; got "
                     f"{column.dtype}."
                 )
-            return np.searchsorted(self.edges, _to_numbers(column, self.kind), side="right")
+            return np.searchsorted(self.edges, to_numbers(column, self.kind), side="right")
         if isinstance(column.dtype, pd.CategoricalDtype):
             places = _look_up(column.cat.categories, self.values)
             return places[column.cat.codes.to_numpy()]
@@ -141,9 +141,9 @@ def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     present, edges, values = column.dropna(), None, None
     kind = find_kind(column)
     if kind is not None:
-        names, edges = _cut(_to_numbers(present, kind), n_bins, _SHOWS[kind])
+        names, edges = _cut(to_numbers(present, kind), n_bins, _SHOWS[kind])
     else:
-        names, values = _list_values(name, present)
+        names, values = list_values(name, present)
     names = [*(f"{name} {part}" for part in names), f"{name} is missing"]
     found = Levels(name, names, np.arange(len(names) + 1), edges, values, kind)
     numbers = found.number(column)
@@ -161,7 +161,7 @@ def find_kind(column):
     return _KINDS.get(pd.api.types.infer_dtype(column, skipna=True))
 
 
-def _list_values(name, column):
+def list_values(name, column):
     """Names of the distinct values and the values, in their order where they have one."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = column.cat.categories
@@ -190,7 +190,7 @@ def _look_up(wanted, values):
     return pd.Index(values).astype(object).get_indexer(wanted.astype(object))
 
 
-def _to_numbers(column, kind):
+def to_numbers(column, kind):
     """An array of integers, or of floats with -0.0 replaced by 0.0; microseconds for times."""
     if kind == "dates":
         if isinstance(column.dtype, pd.PeriodDtype):

@@ -68,6 +68,7 @@ class GroupAuditDisplay(ShownInNotebooks):
     --------
     skcal.inference.audit_groups : The numbers.
     skcal.inference.audit_mean_groups : Those of predicted means, which :meth:`from_audit` draws.
+    skcal.inference.audit_features : Rules found in features, whose ``slices`` it draws as well.
 
     Notes
     -----

@@ -19,6 +19,9 @@ from skcal.inference._confidence_interval import (
 from skcal.inference._consistency_band import ConsistencyBand, consistency_band
 from skcal.inference._cox import CoxRecalibration, cox_recalibration
 from skcal.inference._cumulative import cumulative_calibration_test
+from skcal.inference._feature_audit import audit_features
+from skcal.inference._feature_record import FeatureAudit
+from skcal.inference._feature_rule import FeatureRule
 from skcal.inference._group_audit import audit_groups, audit_groups_from_summary
 from skcal.inference._group_record import GroupAudit
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
@@ -30,6 +33,7 @@ from skcal.inference._kernel_tests import (
 )
 from skcal.inference._mean_audit import audit_mean_groups
 from skcal.inference._mean_calibration import mean_calibration_test
+from skcal.inference._mean_feature_audit import audit_mean_features
 from skcal.inference._mean_recalibration import MeanRecalibration, mean_recalibration
 from skcal.inference._net_benefit import NetBenefitDifference, net_benefit_difference
 from skcal.inference._observed_expected import observed_expected_ratio
@@ -60,6 +64,8 @@ __all__ = [
     "CertifiedThreshold",
     "ConsistencyBand",
     "CoxRecalibration",
+    "FeatureAudit",
+    "FeatureRule",
     "GroupAudit",
     "Groups",
     "Interval",
@@ -74,8 +80,10 @@ __all__ = [
     "RowsToLabel",
     "TestResult",
     "actual_expected_ratio",
+    "audit_features",
     "audit_groups",
     "audit_groups_from_summary",
+    "audit_mean_features",
     "audit_mean_groups",
     "calibration_belt",
     "calibration_belt_test",

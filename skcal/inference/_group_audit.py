@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skcal._estimates._counts import count_rows
+from skcal._input._censoring_weights import refuse_censoring_weights
 from skcal._input._groups import group_keys
 from skcal._input._independent_rows import reduce_to_clustered_groups
 from skcal._numerics.cells._cell_moments import average_cells
@@ -126,13 +127,14 @@ def audit_groups(
     Raises
     ------
     ValueError
-        If an argument is invalid, if labels are soft, if a group has no rows, or if there are too
-        few draws for "holm".
+        If an argument is invalid, if labels are soft, if a group has no rows, if there are too few
+        draws for "holm", or if `sample_weight` is that of :func:`skcal.survival.at_horizon`.
     TypeError
         If a table is of no known kind.
 
     See Also
     --------
+    audit_features : If you do not know which groups to ask for.
     make_groups : Groups from the columns of a table.
     audit_groups_from_summary : The same for summaries of a stream.
     audit_mean_groups : The same for predicted means, such as those of counts and amounts.
@@ -233,6 +235,7 @@ def audit_groups(
     >>> sorted(audit.find())
     ['region = north', 'region = south']
     """
+    refuse_censoring_weights(sample_weight)
     level = check_test(statistic, adjust, alternative, confidence_level)
     draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}

@@ -105,6 +105,7 @@ def audit_mean_groups(
 
     See Also
     --------
+    audit_mean_features : If you do not know which groups to ask for.
     audit_groups : The same for probabilities, where it is exact.
     make_groups : Groups from the columns of a table.
     skcal.diagrams.GroupAuditDisplay : A forest plot of the result.

@@ -35,7 +35,11 @@ class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
         is not fitted again; pass rows that it has not seen. To keep columns of groups from a
         classifier, let it be a pipeline that drops them.
     features : list of str or int, default=None
-        Names or numbers of the columns of X that define groups, at most 50; None takes all.
+        Names or numbers of the columns of X that define groups, at most 50; None takes all, or
+        none where `groups` are given.
+    groups : list of callable, default=None
+        Functions of X that return a boolean for each row, such as the rules that
+        :func:`~skcal.inference.audit_features` finds: each is one more column that defines groups.
     method : {"scaling", "boosting"}, default="scaling"
         "scaling" is linear in the groups: it adds an intercept and a slope for each level of a
         column, and an intercept for each pair of levels of two columns, of those pairs of columns
@@ -185,6 +189,7 @@ class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
         estimator: Any = None,
         *,
         features: ArrayLike | None = None,
+        groups: list[Any] | None = None,
         method: Literal["scaling", "boosting"] = "scaling",
         cv: Any = None,
         ensemble: bool | Literal["auto"] = "auto",
@@ -195,6 +200,7 @@ class MulticalibratedClassifierCV(ReadsGroups, BaseRecalibratedClassifier):
     ) -> None:
         self.estimator = estimator
         self.features = features
+        self.groups = groups
         self.method = method
         self.cv = cv
         self.ensemble = ensemble

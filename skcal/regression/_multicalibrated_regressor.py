@@ -34,7 +34,12 @@ class MulticalibratedRegressorCV(ReadsGroups, BaseRecalibratedRegressor):
         fitted again; pass rows that it has not seen. To keep columns of groups from a regressor,
         let it be a pipeline that drops them.
     features : list of str or int, default=None
-        Names or numbers of the columns of X that define groups, at most 50; None takes all.
+        Names or numbers of the columns of X that define groups, at most 50; None takes all, or
+        none where `groups` are given.
+    groups : list of callable, default=None
+        Functions of X that return a boolean for each row, such as the rules that
+        :func:`~skcal.inference.audit_mean_features` finds: each is one more column that defines
+        groups.
     method : {"scaling", "boosting"}, default="scaling"
         "scaling" is linear in the groups: it adds an intercept and a slope for each level of a
         column, and an intercept for each pair of levels of two columns, of those pairs of columns
@@ -167,6 +172,7 @@ class MulticalibratedRegressorCV(ReadsGroups, BaseRecalibratedRegressor):
         estimator: Any = None,
         *,
         features: ArrayLike | None = None,
+        groups: list[Any] | None = None,
         method: Literal["scaling", "boosting"] = "scaling",
         link: Literal["auto", "log", "identity"] = "auto",
         power: float = 1.0,
@@ -176,6 +182,7 @@ class MulticalibratedRegressorCV(ReadsGroups, BaseRecalibratedRegressor):
     ) -> None:
         self.estimator = estimator
         self.features = features
+        self.groups = groups
         self.method = method
         self.link = link
         self.power = power

@@ -132,6 +132,11 @@ def _list_quantities(model):
         yield name, {**values, "null_mean": null}
     if model.groups is not None:
         yield "groups_pvalue", {"estimate": model.groups.pvalue}
+    if model.features is not None:
+        audit = model.features
+        yield "features_pvalue", {"estimate": audit.pvalue}
+        yield "features_error", {"estimate": audit.error, "low": audit.error_low}
+        yield "features_gain", {"estimate": audit.gain, "low": audit.gain_low}
     if model.clinical is not None:
         yield from _list_clinical(model.clinical)
     if model.validation is not None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from skcal._tools._show_record import show_record
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import CoxRecalibration, GroupAudit, Interval, TestResult
+from skcal.inference import CoxRecalibration, FeatureAudit, GroupAudit, Interval, TestResult
 from skcal.model_selection import InternalValidation
 
 
@@ -274,6 +274,8 @@ class ModelReport(NamedTuple):
         Reliability diagram; draw it with ``diagram.plot()``.
     groups : GroupAudit or None
         Audit of the groups, see :func:`skcal.inference.audit_groups`; None where none were given.
+    features : FeatureAudit or None
+        Audit by features, see :func:`skcal.inference.audit_features`; None where none were given.
     clinical : ClinicalSummary or None
         Ratio of observed to expected events, intercept, slope, and distances of the calibration
         curve; None unless asked for.
@@ -305,6 +307,7 @@ class ModelReport(NamedTuple):
     recalibration: RecalibrationSummary
     diagram: ReliabilityDisplay
     groups: GroupAudit | None = None
+    features: FeatureAudit | None = None
     clinical: ClinicalSummary | None = None
     n_labels: int = 1
     validation: InternalValidation | None = None

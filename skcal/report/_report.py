@@ -23,7 +23,7 @@ from skcal._input._validation import (
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams import ReliabilityDisplay
-from skcal.inference import CalibrationComparison, audit_groups, compare_calibration
+from skcal.inference import CalibrationComparison, audit_features, audit_groups, compare_calibration
 from skcal.model_selection import internal_validation
 from skcal.report._binary_problem import list_models, read_labels, read_problem
 from skcal.report._clinical import describe_clinical
@@ -160,6 +160,7 @@ class CalibrationReport:
         sample_weight: ArrayLike | None = None,
         pos_label: int | float | bool | str | None = None,
         groups: Any = None,
+        features: Any = None,
         clusters: ArrayLike | None = None,
         reduction: Literal["auto", "confidence", "multilabel"] = "auto",
         scale: Literal["probability", "logit"] = "probability",
@@ -191,6 +192,9 @@ class CalibrationReport:
             Groups for each of which the model should be right: a table, of whose columns groups are
             made, a label for each row, or a matrix of memberships, see
             :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
+        features : data frame or dict of array-like, default=None
+            Features to look for rows in which the model is wrong, see
+            :func:`skcal.inference.audit_features`. None looks for none.
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
             depend on each other in any way, see :ref:`clusters`. None means independent rows.
@@ -252,6 +256,7 @@ class CalibrationReport:
             pos_label=pos_label,
             labels=labels,
             groups=groups,
+            features=features,
             clusters=clusters,
             reduction=reduction,
             scale=scale,
@@ -467,6 +472,7 @@ def calibration_report(
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     groups: Any = None,
+    features: Any = None,
     clusters: ArrayLike | None = None,
     reduction: Literal["auto", "confidence", "multilabel"] = "auto",
     scale: Literal["probability", "logit"] = "probability",
@@ -506,6 +512,9 @@ def calibration_report(
         Groups for each of which the model should be right: a table, of whose columns groups are
         made, a label for each row, or a matrix of memberships, see
         :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
+    features : data frame or dict of array-like, default=None
+        Features to look for rows in which the model is wrong, see
+        :func:`skcal.inference.audit_features`. None looks for none.
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
         depend on each other in any way, see :ref:`clusters`. None means independent rows.
@@ -513,8 +522,8 @@ def calibration_report(
         What measures and tests read: "auto" the probability of the positive label, or the
         confidence if there are more than two classes; "confidence" the largest probability of
         each row. Proper scores and recalibration take whole rows. "multilabel" reports on each
-        label of an indicator, at a level that holds for all of them at once; `groups` and
-        `clinical` are for one label at a time.
+        label of an indicator, at a level that holds for all of them at once; `groups`,
+        `features` and `clinical` are for one label at a time.
     scale : {"probability", "logit"}, default="probability"
         On which scale SmoothECE and the diagram smooth and the diagram is drawn. "logit" tells rare
         events apart.
@@ -556,6 +565,7 @@ def calibration_report(
     CalibrationReport.from_estimator : The same for fitted classifiers.
     skcal.inference.calibration_test : The exact test, with other statistics and groups.
     skcal.inference.audit_groups : The audit of groups, with more options.
+    skcal.inference.audit_features : The search in features, with more options.
     skcal.diagrams.ReliabilityDisplay : The diagram, in full size.
 
     Notes
@@ -749,7 +759,7 @@ def calibration_report(
         "clusters": clusters,
     }
     if reduction == "multilabel":
-        _check_labels_alone(groups, clinical)
+        _check_labels_alone(groups=groups, features=features, clinical=clinical or None)
         problems = read_labels(y_true, y_proba, **data)
     else:
         problems = {
@@ -777,6 +787,9 @@ def calibration_report(
         if groups is not None:
             proba = list_models(y_proba)[name]
             model = _add_audit(model, audit_groups(y_true, proba, groups, **rules))
+        if features is not None:
+            found = _audit_features(y_true, list_models(y_proba)[name], features, **rules)
+            model = model._replace(sentence=f"{model.sentence} {found}", features=found)
         next(parts, None)
         models[name] = model
     comparison = None
@@ -787,13 +800,18 @@ def calibration_report(
     return CalibrationReport(models, level, options["tolerance"], comparison, now, __version__)
 
 
+def _audit_features(y_true, y_proba, features, *, confidence_level, **rules):
+    return audit_features(y_true, y_proba, features, alpha=1 - confidence_level, **rules)
+
+
 def _add_audit(model, audit):
     return model._replace(sentence=f"{model.sentence} {audit}", groups=audit)
 
 
-def _check_labels_alone(groups, clinical):
-    for name, value, none in (("groups", groups, None), ("clinical", clinical, False)):
-        if value is not none:
+def _check_labels_alone(**options):
+    for name, value in options.items():
+        if value is not None:
+            none = False if value is True else None
             raise ValueError(
                 f"{name} must be {none} for reduction='multilabel'.{advise_single_label()}"
             )

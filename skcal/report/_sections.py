@@ -25,6 +25,8 @@ MEASURE_TITLES = {
 }
 # Groups that stand out most.
 _N_GROUPS, _LONGEST_NAME = 5, 28
+# Features that tell most of where a model is wrong.
+_N_FEATURES = 3
 # A gain of a smaller part of the log loss is called small.
 _SMALL_GAIN = 0.005
 # Of a score: the base rate itself does not beat it.
@@ -52,6 +54,7 @@ def list_sections(model, confidence_level):
         _show_direction(model, interval),
         _show_regions(model),
         *([] if model.groups is None else [_show_groups(model.groups)]),
+        *([] if model.features is None else _show_features(model.features)),
         *([] if model.clinical is None else [_show_clinical(model.clinical, interval)]),
         *([] if model.validation is None else [_show_validation(model.validation, interval)]),
         _show_recalibration(model.recalibration),
@@ -219,6 +222,22 @@ def _show_regions(model):
         if regions
     ]
     return Section("Where", (), rows or [("no region", "none in which the rows show an error")])
+
+
+def _show_features(audit):
+    """What features tell, and the rules that others than those who found them have judged."""
+    told = f"{'yes' if audit.pvalue <= audit.alpha else 'not shown'} ({show_pvalue(audit.pvalue)})"
+    leading = audit.rank_features().head(_N_FEATURES)
+    rows = [
+        ("they tell errors", told),
+        ("error they explain", f"at least {show_low(audit.error_low)}"),
+        ("log loss to gain", f"{show_number(audit.gain)}, at least {show_low(audit.gain_low)}"),
+        ("most telling", ", ".join(leading["feature"])),
+    ]
+    sections = [Section("Features", (), rows)]
+    if audit.slices is not None:
+        sections.append(_show_groups(audit.slices)._replace(title="Rules found in features"))
+    return sections
 
 
 def _show_groups(audit):

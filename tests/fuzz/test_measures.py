@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
 
 from skcal import datasets, inference, metrics, refinement
 from skcal.inference import make_groups, pool_imputations
@@ -55,6 +56,8 @@ def calls(draw, function):
     if function in (inference.audit_groups, metrics.multicalibration_error):
         found["groups"] = draw(groups(len(problem["y_proba"])))
         found["min_samples"] = draw(FEW)
+    if function is inference.audit_features:
+        found |= {"X": draw(groups(len(problem["y_proba"]))), "learner": Ridge()}
     if "clusters" in parameters:
         found["clusters"] = draw(clusters(len(problem["y_proba"])))
     if "risk" in parameters and draw(st.booleans()):

@@ -8,6 +8,7 @@ import pytest
 
 from skcal import inference
 from skcal.inference import (
+    audit_features,
     audit_groups,
     audit_groups_from_summary,
     calibration_test,
@@ -35,10 +36,8 @@ ROBUST = (
     *("hosmer_lemeshow_test", "observed_expected_ratio"),
 )
 CERTAIN = ("cumulative_calibration_test", "spiegelhalter_test")
-OF_PREDICTIONS = (*CERTAIN, "t_cal", "calibration_test")
-WEIGHTED = (
-    *(*ROBUST, *OF_PREDICTIONS, "audit_groups", "confidence_interval", "net_benefit_difference"),
-)
+OF_PREDICTIONS = (*CERTAIN, "t_cal", "calibration_test", "audit_groups", "audit_features")
+WEIGHTED = (*ROBUST, *OF_PREDICTIONS, "confidence_interval", "net_benefit_difference")
 
 
 def bind_third(function, choose, **options):
@@ -72,6 +71,9 @@ CALLS = BINARY | {
     "net_benefit_difference": bind_third(inference.net_benefit_difference, lambda n: "all"),
     "kernel_bound": partial(squared_kernel_calibration_test, method="distribution-free"),
     "recalibration_gain": partial(recalibration_gain, recalibrator="temperature", random_state=0),
+    "audit_features": bind_third(
+        audit_features, lambda n: {"x": np.arange(n) * 120 // n}, **DRAWN, cv=2
+    ),
 }
 V = np.round(np.random.default_rng(3).uniform(0.02, 0.98, 120), 2)
 Y = (np.random.default_rng(4).random(120) < V).astype(int)
@@ -87,6 +89,12 @@ RANDOM = {
     inference.audit_mean_groups: lambda **options: inference.audit_mean_groups(
         Y, V, V > 0.5, **FEW | options
     )[:1],
+    audit_features: lambda **options: audit_features(Y, V, {"x": np.arange(120)}, **FEW | options)[
+        :3
+    ],
+    inference.audit_mean_features: lambda **options: inference.audit_mean_features(
+        Y, V, {"x": np.arange(120)}, **FEW | options
+    )[:3],
     confidence_interval: partial(confidence_interval, Y, V, measure=ECE),
     confidence_interval_from_summary: partial(confidence_interval_from_summary, FIRST, measure=ECE),
     calibration_test: partial(calibration_test, Y, V, **FEW),
@@ -132,7 +140,7 @@ def test_every_function_is_among_them():
     apart = {inference.kernel_mean_embedding_test, inference.pooled_cox_recalibration}
     apart |= {inference.audit_mean_groups}  # of no labels
     apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
-    apart.add(inference.mean_recalibration)
+    apart |= {inference.mean_recalibration, inference.audit_mean_features}
     apart.add(inference.compare_calibration)  # of several models
     apart |= {inference.prediction_powered_targets, inference.prediction_powered_calibration}
     apart.add(inference.required_labels)  # of few labels, as the two above: test_few_labels.py

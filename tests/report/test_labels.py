@@ -54,9 +54,7 @@ def test_the_upper_bound_has_its_part_too(report):
 
 
 def test_it_says_what_holds_for_all_labels(report):
-    with pytest.raises(
-        AttributeError, match=r"of 2 labels has no verdict.*models\['rain'\]"
-    ):
+    with pytest.raises(AttributeError, match=r"of 2 labels has no verdict.*models\['rain'\]"):
         _ = report.verdict
     assert (report.comparison, report.confidence_level) == (None, 0.95)
     (wind,) = (name for name, model in report.models.items() if model.verdict == "over-confident")

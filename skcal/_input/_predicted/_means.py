@@ -84,6 +84,11 @@ def _unite_copies(rows, places):
     return MeanRows(rows.targets[kept], rows.predictions[kept], weights, member), kept
 
 
+def read_present_means(y_true, y_pred, sample_weight=None, clusters=None):
+    """`MeanRows` in the order of the input, and a mask of the rows that they are."""
+    return _read_rows(y_true, y_pred, sample_weight, clusters)
+
+
 def _read_rows(y_true, y_pred, sample_weight, clusters, positive=False):
     """`MeanRows`, and which rows of the input they are."""
     targets = check_values("y_true", y_true)

@@ -1,0 +1,160 @@
+"""Where are predicted means wrong, if nobody knows the groups?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skcal._input._predicted._means import read_present_means, refuse_small_weights
+from skcal._numerics.inference._learned_scores import find_upper_tail, weigh_parts
+from skcal.inference._feature_parts import audit, read_options
+from skcal.inference._feature_record import FeatureAudit
+from skcal.inference._feature_rows import TargetRows
+from skcal.inference._mean_audit import audit_mean_groups
+
+if TYPE_CHECKING:
+    from skcal._tools._typing import ArrayLike, RandomState
+
+# Events without which nothing is known of their number, and a factor for the skewness that is seen.
+_LEAST_EVENTS, _SKEWNESS = 10, 2.0
+
+
+def audit_mean_features(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    X: Any,
+    *,
+    learner: Any = None,
+    cv: int = 5,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    n_slices: int = 5,
+    alpha: float = 0.05,
+    n_resamples: int = 999,
+    n_jobs: int | None = None,
+    progress: bool | Callable[..., Any] | None = None,
+    random_state: RandomState = None,
+) -> FeatureAudit:
+    r"""Find where predicted means are wrong, by features, when nobody knows the groups.
+
+    This is :func:`audit_features` for regression: counts, amounts, pseudo-values of survival, or
+    anything else whose mean is predicted. It needs no model of their distribution.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Targets. For counts with exposures, these are rates: the counts divided by the exposures.
+    y_pred : array-like of shape (n_samples,)
+        Predicted means, in the units of the targets. The model must not have been fitted on these
+        rows.
+    X : data frame or dict of array-like
+        Features, whether the model has them or not: numbers, dates, durations, categories and
+        texts, of which some may be missing. Columns in which all rows are alike are left out.
+    learner : regressor of scikit-learn, default=None
+        Learns residuals from the features, as finite numbers, and the prediction. None takes
+        `HistGradientBoostingRegressor` with 60 small trees.
+    cv : int, default=5
+        Number of parts of the rows, at least 2, see :func:`audit_features`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights, such as the exposures of rates.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a policy or a shop: rows of a cluster may
+        depend on each other in any way, see :ref:`clusters`. None means independent rows.
+    n_slices : int, default=5
+        Largest number of rules.
+    alpha : float, default=0.05
+        Level of the tests, in (0, 1); bounds and intervals have 1 - alpha.
+    n_resamples : int, default=999
+        Number of draws of the audit of the rules, at most 2^24.
+    n_jobs : int, default=None
+        Number of parallel jobs of joblib, by default threads. The result does not depend on it.
+    progress : bool or callable, default=None
+        A progress bar over the regressors that are fitted: True for a tqdm bar (tqdm must be
+        installed), or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the order of the rows, and of the draws.
+
+    Returns
+    -------
+    FeatureAudit
+        The p-value, bounds, rules with what they hold, and the importances of features.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid, if there are fewer rows (or clusters) than `cv`, if weights
+        differ by more than a factor of 1e100, or if no column tells rows apart.
+    TypeError
+        If `X` is no table.
+
+    See Also
+    --------
+    audit_features : The same for probabilities, where it is exact.
+    audit_mean_groups : The same for groups that are known; it has more power for them.
+    skcal.recalibration.MulticalibratedRegressorCV : Repair; it takes the rules as `groups`.
+
+    Notes
+    -----
+    Parts, directions, rules and importances are those of :func:`audit_features`, with residuals
+    that all have the same weight; the loss is the squared error. p-values are asymptotic. With the
+    sums :math:`E_c` of :math:`w_i f_i r_i` over clusters, or single rows, which are scaled so that
+    parts count as they do there,
+
+    .. math:: t = \frac{\sum_c E_c}{\sqrt{\sum_c E_c^2}}
+
+    is corrected for twice its estimated skewness as in :func:`audit_mean_groups`, and compared with
+    Student's distribution. Where neither targets nor predictions are negative, the variance is not
+    below that of rare events of the mean size; p is 1 with fewer than 10 targets above 0, if less
+    than half of the rows have one, among those that judge. :func:`audit_mean_groups` judges the
+    rules.
+
+    Examples
+    --------
+    Claims are right on average, and too low for the young in towns.
+
+    >>> import numpy as np
+    >>> from skcal.inference import audit_mean_features
+    >>> rng = np.random.default_rng(0)
+    >>> age, town = rng.integers(18, 80, size=6000), rng.choice(["no", "yes"], size=6000)
+    >>> rate = rng.uniform(0.1, 0.4, size=6000)
+    >>> claims = rng.poisson(rate * np.where((age < 30) & (town == "yes"), 2.0, 1.0))
+    >>> X = {"age": age, "town": town}
+    >>> audit = audit_mean_features(claims, rate, X, random_state=0)
+    >>> print(audit.rules[0])
+    age < 25 and town = yes
+    """
+    options = read_options(cv, n_slices, alpha, n_resamples, n_jobs, progress, random_state)
+    means, present = read_present_means(y_true, y_pred, sample_weight, clusters)
+    refuse_small_weights(means.weights)
+    rows = TargetRows(means.targets, means.predictions, means.weights, means.member)
+    return audit(rows, X, present, learner, options, _find_pvalue, _judge_rules)
+
+
+def _find_pvalue(rows, direction, part, draws):
+    """p-value of sums in the directions, in units of the sizes of the parts."""
+    direction = rows.list_weights() * direction
+    weights = np.append(0.0, weigh_parts(np.bincount(part)))
+    sizes = np.sqrt(np.bincount(part, direction**2))
+    scale = np.divide(weights, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+    tested = np.flatnonzero(part > 0)
+    own, direction = rows.take(tested), (scale[part] * direction)[tested]
+    is_event = own.outcomes > 0
+    is_rare = is_event.sum() < min(_LEAST_EVENTS, len(own) / 2)
+    if is_rare and min(rows.outcomes.min(), rows.predictions.min()) >= 0:
+        return 1.0
+    variance = float(direction**2 @ own.least_variances)
+    return find_upper_tail(own.sum_units(direction * own.residuals), variance, _SKEWNESS)
+
+
+def _judge_rules(rows, masks, **options):
+    """The audit of the groups of rows that rules hold."""
+    return audit_mean_groups(
+        rows.outcomes,
+        rows.predictions,
+        masks,
+        sample_weight=rows.weights,
+        clusters=rows.member,
+        **options,
+    )
