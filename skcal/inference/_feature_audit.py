@@ -42,7 +42,7 @@ def audit_features(
     *,
     learner: Any = None,
     cv: int = 5,
-    pos_label: object = None,
+    pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     reduction: Literal["auto", "confidence"] = "auto",
     sample_weight: ArrayLike | None = None,

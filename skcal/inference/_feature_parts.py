@@ -10,9 +10,9 @@ from skcal._input._conditions import read_features
 from skcal._input._validation import check_inside, check_integer
 from skcal._numerics.inference._learned_scores import bound_mean, find_step
 from skcal._numerics.inference._rule_search import find_rules
+from skcal._sources._draws import Draws
 from skcal._tools._progress import read_progress
 from skcal._tools._warnings import warn
-from skcal.inference._draws import Draws
 from skcal.inference._feature_learning import choose_learner, learn_directions
 from skcal.inference._feature_record import FeatureAudit
 from skcal.inference._feature_rule import FeatureRule

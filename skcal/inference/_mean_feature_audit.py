@@ -93,7 +93,7 @@ def audit_mean_features(
     --------
     audit_features : The same for probabilities, where it is exact.
     audit_mean_groups : The same for groups that are known; it has more power for them.
-    skcal.recalibration.MulticalibratedRegressorCV : Repair; it takes the rules as `groups`.
+    skcal.regression.MulticalibratedRegressorCV : Repair; it takes the rules as `groups`.
 
     Notes
     -----

@@ -28,7 +28,8 @@ from skcal.diagrams import GroupAuditDisplay
 from skcal.inference import FeatureRule, audit_features, audit_mean_features
 from skcal.inference import _feature_parts as parts
 from skcal.monitoring import GroupedMonitor
-from skcal.recalibration import MulticalibratedClassifierCV, MulticalibratedRegressorCV
+from skcal.recalibration import MulticalibratedClassifierCV
+from skcal.regression import MulticalibratedRegressorCV
 from skcal.report import calibration_report
 
 FEW = {"n_resamples": 99, "random_state": 0}
