@@ -5,6 +5,7 @@ import inspect
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 from skcal import diagrams, inference, model_selection, refinement, report, survival
 from tests.public_objects import list_functions_and_classes, list_methods
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The verdicts do not help")
 
 FEW = {"random_state": 0, "n_resamples": 19}
 GROUPS = {"min_samples": 2}
+FEATURES = {"cv": 2, "learner": DecisionTreeRegressor(max_depth=2, random_state=0)}
 
 
 class Rows:
@@ -103,6 +105,17 @@ CALLS = {
     inference.audit_mean_groups: lambda rows, **given: inference.audit_mean_groups(
         rows.amount, 5 * rows.v, rows.group, **GROUPS, **FEW, **given
     ),
+    inference.audit_features: lambda rows, **given: inference.audit_features(
+        rows.y, rows.v, {"time": rows.time, "group": rows.group}, **FEATURES, **FEW, **given
+    ),
+    inference.audit_mean_features: lambda rows, **given: inference.audit_mean_features(
+        rows.amount,
+        5 * rows.v,
+        {"time": rows.time, "group": rows.group},
+        **FEATURES,
+        **FEW,
+        **given,
+    ),
     inference.mean_calibration_test: of_amounts(inference.mean_calibration_test, **FEW),
     inference.mean_recalibration: of_amounts(inference.mean_recalibration),
     inference.actual_expected_ratio: of_amounts(inference.actual_expected_ratio),
@@ -151,7 +164,7 @@ every_weighting = pytest.mark.parametrize(
 )
 # What counts rows, and not what they stand for; reports tell of clusters beside.
 COUNTS = {"n_rows", "n_samples", "n_clusters", "n_required", "n_accepted", "design_effect"}
-COUNTS |= {"effective_sample_size", "effective_rows", "n_labels", "n_verdicts"}
+COUNTS |= {"effective_sample_size", "effective_rows", "n_labels", "n_verdicts", "n_judged"}
 
 
 @pytest.fixture

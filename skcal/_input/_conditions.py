@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._input._levels import find_kind, list_values, read_table, to_numbers
+from skcal._input._levels import SHOWS, find_kind, list_names, read_table, to_numbers
+from skcal._tools._arrays import refuse_other_libraries
 from skcal._tools._warnings import warn
 
 # Values of a column without numbers that count: those of the most rows.
@@ -18,6 +19,10 @@ _N_BINS, _FEWEST, _MOST = 160, 2, 32
 _FEW = 8
 # Numbers beyond this are all alike to a regressor, which may compute in float32.
 _LARGEST = 1e30
+# Days, hours, minutes and seconds in microseconds: edges of times are the roundest that differ.
+_STEPS = 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000
+# Floats beyond this are not written out as integers.
+_LARGEST_WHOLE = 1e15
 OPERATORS = ("=", "!=", ">=", "<", "missing")
 
 
@@ -47,21 +52,63 @@ class Condition(NamedTuple):
             inside[~is_missing] = self._compare(present)
         return inside
 
+    def find_place(self):
+        """The value, in microseconds if it is a time, or a ValueError if it is none."""
+        if self.kind not in ("dates", "durations"):
+            return self.value
+        (place,) = to_numbers(pd.Series([self.value]), self.kind)
+        return place
+
     def _compare(self, column):
         if self.kind is None:
-            codes, values = pd.factorize(column)
-            is_equal = np.array([str(value) == self.value for value in values])[codes]
+            is_equal = _read_texts(column) == self.value
             return is_equal if self.operator == "=" else ~is_equal
         if (kind := find_kind(column)) != self.kind:
             raise ValueError(
                 f"Column {self.column!r} must hold {self.kind}, as the rule {str(self)!r} does; "
                 f"got {kind or column.dtype}."
             )
-        numbers, value = to_numbers(column, kind), self.value
-        if kind != "numbers":
-            (value,) = to_numbers(pd.Series([value]), kind)
         compare = {"=": np.equal, "!=": np.not_equal, ">=": np.greater_equal, "<": np.less}
-        return compare[self.operator](numbers, value)
+        return compare[self.operator](to_numbers(column, kind), self.find_place())
+
+
+def list_features(argument, table):
+    """Names, as texts, and columns of a table; those of an array are called x0, x1 and so on."""
+    refuse_other_libraries(argument, table)
+    if list_names(table) is None:
+        # Lists may mix text and numbers, which NumPy would turn into text.
+        is_list = isinstance(table, list | tuple)
+        array = np.array(table, dtype=object) if is_list else np.asarray(table)
+        if array.ndim != 2:
+            kind = type(table).__name__
+            raise TypeError(
+                f"{argument} must be a data frame, a dict of columns, or an array with two "
+                f"dimensions; got {kind}."
+            )
+        table = {f"x{place}": column for place, column in enumerate(array.T)}
+    return [(str(name), column) for name, column in read_table(argument, table)]
+
+
+def choose_rows(argument, table, present):
+    """`list_features` of the rows that the mask `present` marks."""
+    columns = list_features(argument, table)
+    if len(columns[0][1]) != len(present):
+        raise ValueError(
+            f"{argument} must have one row for each of the {len(present)} labels; got "
+            f"{len(columns[0][1])}."
+        )
+    return [(name, column[present].reset_index(drop=True)) for name, column in columns]
+
+
+def number_values(columns):
+    """A number for each value of each column, in their order: what rows that are copies share."""
+    return np.column_stack([_number(column) for _, column in columns])
+
+
+def _number(column):
+    kind, present = find_kind(column), column.dropna()
+    values = _read_texts(present) if kind is None else to_numbers(present, kind)
+    return _spread(np.unique(values, return_inverse=True)[1], column.isna().to_numpy(), -1)
 
 
 class Features(NamedTuple):
@@ -83,27 +130,20 @@ class Features(NamedTuple):
     inside: np.ndarray
 
 
-def read_features(argument, table, present, least):
-    """`Features` of the rows that the mask `present` marks.
+def read_features(argument, columns, least):
+    """`Features` of columns by name.
 
     Conditions hold in `least` rows at least, and fail in as many.
     """
-    columns = [(str(name), column) for name, column in read_table(argument, table)]
-    if len(columns[0][1]) != len(present):
-        raise ValueError(
-            f"{argument} must have one row for each of the {len(present)} labels; got "
-            f"{len(columns[0][1])}."
-        )
     n_bins = int(np.clip(_N_BINS // len(columns), _FEWEST, _MOST))
     names, values, conditions, rare = [], [], [], []
     for name, column in columns:
-        column = column[present].reset_index(drop=True)
         numbers, own = _read_column(name, column, n_bins, least)
         if numbers:
             names.append(name)
             values.append(np.column_stack(numbers))
             conditions += own
-        elif find_kind(column) is None and column.nunique() > 1:
+        elif find_kind(column) is None and len(np.unique(_number(column))) > 1:
             rare.append(name)
     if rare:
         warn(
@@ -116,9 +156,11 @@ def read_features(argument, table, present, least):
             f"or have fewer than {least} rows."
         )
     owners = np.repeat(np.arange(len(names)), [part.shape[1] for part in values])
-    inside = [condition for condition, _ in conditions], [rows for _, rows in conditions]
-    masks = np.column_stack(inside[1]) if conditions else np.zeros((present.sum(), 0), dtype=bool)
-    return Features(names, np.hstack(values), owners, inside[0], masks)
+    matrix = np.hstack(values)
+    inside = np.zeros((len(matrix), len(conditions)), dtype=bool)
+    for place, (_, rows) in enumerate(conditions):
+        inside[:, place] = rows
+    return Features(names, matrix, owners, [condition for condition, _ in conditions], inside)
 
 
 def _read_column(name, column, n_bins, least):
@@ -155,28 +197,31 @@ def _spread(values, is_missing, other=False):
 
 def _list_value_conditions(name, column, present, least):
     """Equality with each frequent value, and the contrary where there are more than two."""
-    order = [title.removeprefix("= ") for title in list_values(name, present)[0]]
-    is_missing, texts = column.isna().to_numpy(), present.map(str).to_numpy()
-    counts = {text: np.count_nonzero(texts == text) for text in order}
-    frequent = [text for text in order if counts[text] >= least]
-    frequent.sort(key=lambda text: -counts[text])
+    is_missing = column.isna().to_numpy()
+    texts, codes, counts = np.unique(_read_texts(present), return_inverse=True, return_counts=True)
+    frequent = [place for place in np.argsort(-counts, kind="stable") if counts[place] >= least]
     found = []
-    for text in frequent[:_MOST_VALUES]:
-        found.append((Condition(name, "=", text), _spread(texts == text, is_missing)))
-        if len(counts) > 2:
-            found.append((Condition(name, "!=", text), _spread(texts != text, is_missing)))
-    return found if len(counts) > 1 else []
+    for place in frequent[:_MOST_VALUES]:
+        found.append((Condition(name, "=", texts[place]), _spread(codes == place, is_missing)))
+        if len(texts) > 2:
+            found.append((Condition(name, "!=", texts[place]), _spread(codes != place, is_missing)))
+    return found if len(texts) > 1 else []
+
+
+def _read_texts(column):
+    return np.array(list(map(str, column)), dtype=object)
 
 
 def _list_line_conditions(name, numbers, kind, n_bins):
     """Comparisons with edges of bins, and equality with each of few values."""
-    places = np.unique(numbers)
-    found = []
+    ordered, found = np.sort(numbers), []
+    places = np.unique(ordered)
     if len(places) <= _FEW:
         found += [(_compare(name, "=", place, kind), numbers == place) for place in places]
         edges = places[1:] if len(places) > 2 else places[:0]
     else:
-        edges = _round_edges(np.unique(np.quantile(numbers, np.arange(1, n_bins) / n_bins)), kind)
+        edges = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
+        edges = _round_numbers(edges) if kind == "numbers" else _round_times(edges)
     for edge in edges:
         is_above = numbers >= edge
         found.append((_compare(name, ">=", edge, kind), is_above))
@@ -185,26 +230,27 @@ def _list_line_conditions(name, numbers, kind, n_bins):
 
 
 def _compare(name, operator, edge, kind):
-    if kind == "dates":
-        return Condition(name, operator, str(np.datetime64(int(edge), "us")), kind)
-    if kind == "durations":
-        return Condition(name, operator, str(pd.Timedelta(int(edge), "us")), kind)
+    if kind != "numbers":
+        (text,) = SHOWS[kind](np.array([edge]))
+        return Condition(name, operator, text, kind)
     value = edge.item()
-    return Condition(name, operator, int(value) if float(value).is_integer() else value, kind)
+    is_whole = float(value).is_integer() and abs(value) < _LARGEST_WHOLE
+    return Condition(name, operator, int(value) if is_whole else value, kind)
 
 
-def _round_edges(edges, kind):
+def _round_numbers(edges):
     """Edges in as few digits as tell them apart, so that a rule is what it looks like."""
-    if kind == "dates":
-        return (
-            np.unique(edges.astype("datetime64[us]").astype("datetime64[D]"))
-            .astype("datetime64[us]")
-            .astype(np.int64)
-        )
-    if kind == "durations" or len(edges) < 2:
-        return edges
-    gap = np.diff(edges).min() / 2
+    gap = np.diff(edges[np.isfinite(edges)].astype(np.float64)).min(initial=np.inf) / 2
     if not np.isfinite(gap) or gap <= 0:
         return edges
     digits = -int(np.floor(np.log10(gap)))
-    return np.unique([round(float(edge), digits) for edge in edges])
+    return np.unique([round(edge, digits) for edge in edges.tolist()])
+
+
+def _round_times(edges):
+    """The start of the day, hour, minute or second of each, the roundest that differ."""
+    for step in _STEPS:
+        rounded = edges // step * step
+        if len(np.unique(rounded)) == len(edges):
+            return rounded
+    return edges

@@ -141,9 +141,9 @@ def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     present, edges, values = column.dropna(), None, None
     kind = find_kind(column)
     if kind is not None:
-        names, edges = _cut(to_numbers(present, kind), n_bins, _SHOWS[kind])
+        names, edges = _cut(to_numbers(present, kind), n_bins, SHOWS[kind])
     else:
-        names, values = list_values(name, present)
+        names, values = _list_values(name, present)
     names = [*(f"{name} {part}" for part in names), f"{name} is missing"]
     found = Levels(name, names, np.arange(len(names) + 1), edges, values, kind)
     numbers = found.number(column)
@@ -161,7 +161,7 @@ def find_kind(column):
     return _KINDS.get(pd.api.types.infer_dtype(column, skipna=True))
 
 
-def list_values(name, column):
+def _list_values(name, column):
     """Names of the distinct values and the values, in their order where they have one."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = column.cat.categories
@@ -241,7 +241,7 @@ def _show_numbers(numbers, is_exact=False):
     return list(map(_show_exactly, numbers)) if is_exact else _show(numbers)
 
 
-_SHOWS = {"numbers": _show_numbers, "dates": _show_dates, "durations": _show_durations}
+SHOWS = {"numbers": _show_numbers, "dates": _show_dates, "durations": _show_durations}
 
 
 def _show(numbers, n_digits=_N_DIGITS):

@@ -67,9 +67,10 @@ def audit_features(
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1. The model must not have been fitted on these rows.
-    X : data frame or dict of array-like
+    X : data frame, dict of array-like, or array-like of shape (n_samples, n_features)
         Features, whether the model has them or not: numbers, dates, durations, categories and
         texts, of which some may be missing. Columns in which all rows are alike are left out.
+        Those of an array are called x0, x1 and so on.
     learner : regressor of scikit-learn, default=None
         Learns residuals from the features, as finite numbers, and the log odds of the prediction.
         None takes `HistGradientBoostingRegressor` with 60 small trees.

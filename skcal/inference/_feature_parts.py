@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._conditions import read_features
+from skcal._input._conditions import choose_rows, number_values, read_features
 from skcal._input._validation import check_inside, check_integer
 from skcal._numerics.inference._learned_scores import bound_mean, find_step
 from skcal._numerics.inference._rule_search import find_rules
@@ -58,8 +58,11 @@ def read_options(cv, n_slices, alpha, n_resamples, n_jobs, progress, random_stat
 
 def audit(rows, X, present, learner, options, find_pvalue, judge):
     """The `FeatureAudit`; `find_pvalue` tests directions, and `judge` audits the rules."""
-    rng, n_rows = options.draws.rng, len(rows)
-    features = read_features("X", X, present, _count_least(n_rows))
+    rng, columns = options.draws.rng, choose_rows("X", X, present)
+    rows, kept = rows.unite_copies(number_values(columns))
+    columns = [(name, column.iloc[kept].reset_index(drop=True)) for name, column in columns]
+    n_rows = len(rows)
+    features = read_features("X", columns, _count_least(n_rows))
     part = _deal_parts(rows, options.n_parts, rng)
     learner = choose_learner(learner, int(rng.integers(1 << 31)))
     show = read_progress(options.progress)
@@ -160,8 +163,8 @@ def _warn_of_leaks(rows, direction):
         if after <= _LEAK * before:
             name = {"log": "log loss", "squared": "squared error"}[rows.loss]
             warn(
-                f"X tells nearly all outcomes: with it the {name} falls from {before:.3g} to "
-                f"{after:.2g}. A column may hold the outcome, or follow from it; leave it out."
+                f"X tells nearly all outcomes: with it the {name} falls to {after / before:.2%} of "
+                "what it was. A column may hold the outcome, or follow from it; leave it out."
             )
             return
 

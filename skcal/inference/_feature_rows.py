@@ -7,6 +7,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, logit, xlogy
 
+from skcal._input._clusters import unite_copies
+
 # Log odds of predictions beyond these are alike for a learner.
 _LARGEST = 30.0
 
@@ -19,8 +21,6 @@ class AuditedRows:
     slope: float
 
     def __init__(self, outcomes, predictions, weights=None, member=None):
-        if member is not None and member.max() + 1 == len(outcomes):  # clusters of single rows
-            member = None
         self.outcomes, self.predictions, self.member = outcomes, predictions, member
         self.weights = None if weights is None else weights / weights.mean()
 
@@ -35,6 +35,17 @@ class AuditedRows:
         if member is not None:
             member = np.unique(member, return_inverse=True)[1]
         return type(self)(self.outcomes[rows], self.predictions[rows], weights, member)
+
+    def unite_copies(self, places):
+        """Rows of which each stands for its copies in a cluster, and which rows they are.
+
+        Those of a cluster are sorted by what they hold.
+        """
+        if self.member is None:
+            return self, slice(None)
+        places = np.column_stack([self.predictions, places])
+        member, kept, weights = unite_copies(self.member, places, self.outcomes, self.weights)
+        return type(self)(self.outcomes[kept], self.predictions[kept], weights, member), kept
 
     @cached_property
     def residuals(self):

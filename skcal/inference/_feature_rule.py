@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from skcal._input._conditions import OPERATORS, Condition
-from skcal._input._levels import read_table
+from skcal._input._conditions import OPERATORS, Condition, list_features
 
 _KINDS = ("numbers", "dates", "durations", None)
 
@@ -23,15 +21,16 @@ class FeatureRule:
 
     Parameters
     ----------
-    conditions : tuple of Condition
-        Named tuples of a ``column``, an ``operator`` ("=", "!=", ">=", "<" or "missing"), a
-        ``value`` (a number or a text) and the ``kind`` of the column ("numbers", "dates",
-        "durations", or None for all others). A missing value meets "missing" alone.
+    conditions : list of dict
+        One condition at least, with the items ``column``, ``operator`` ("=", "!=", ">=", "<" or
+        "missing"), ``value`` and ``kind``, that of the column: "numbers", whose value is a number,
+        "dates", "durations", or None for all others, whose values are texts. A missing value meets
+        "missing" alone. They are kept as a tuple of named tuples.
 
     Examples
     --------
     >>> from skcal.inference import FeatureRule
-    >>> rule = FeatureRule.from_list(
+    >>> rule = FeatureRule(
     ...     [
     ...         {"column": "age", "operator": ">=", "value": 61, "kind": "numbers"},
     ...         {"column": "drug", "operator": "=", "value": "B", "kind": None},
@@ -43,22 +42,29 @@ class FeatureRule:
     array([False,  True, False])
     """
 
-    conditions: tuple[Any, ...]
+    conditions: Any
+
+    def __post_init__(self) -> None:
+        given = self.conditions
+        if not isinstance(given, list | tuple) or not len(given):
+            raise ValueError(f"conditions must be a list of dictionaries; got {given!r}.")
+        object.__setattr__(self, "conditions", tuple(map(_read_condition, given)))
 
     def __call__(self, X: Any) -> np.ndarray:
         """Which rows of a table meet the conditions.
 
         Parameters
         ----------
-        X : data frame or dict of array-like
-            A table that has the columns of the rule.
+        X : data frame, dict of array-like, or array-like of shape (n_samples, n_features)
+            A table that has the columns of the rule, or an array, whose columns are called x0, x1
+            and so on.
 
         Returns
         -------
         ndarray of bool of shape (n_samples,)
             Whether a row meets all conditions.
         """
-        columns = {str(name): column for name, column in read_table("X", X)}
+        columns = dict(list_features("X", X))
         missing = [one.column for one in self.conditions if one.column not in columns]
         if missing:
             raise ValueError(
@@ -77,24 +83,6 @@ class FeatureRule:
         """
         return [one._asdict() for one in self.conditions]
 
-    @classmethod
-    def from_list(cls, conditions: list[dict[str, Any]]) -> FeatureRule:
-        """The rule of what :meth:`to_list` returned.
-
-        Parameters
-        ----------
-        conditions : list of dict
-            A dictionary for each condition, one at least.
-
-        Returns
-        -------
-        FeatureRule
-            The rule.
-        """
-        if not isinstance(conditions, list | tuple) or not len(conditions):
-            raise ValueError(f"conditions must be a list of dictionaries; got {conditions!r}.")
-        return cls(tuple(map(_read_condition, conditions)))
-
     def __str__(self) -> str:
         return " and ".join(map(str, self.conditions))
 
@@ -103,23 +91,38 @@ class FeatureRule:
 
 
 def _read_condition(given):
-    fields = set(Condition._fields)
-    if not isinstance(given, dict) or set(given) != fields:
+    if isinstance(given, Condition):
+        given = given._asdict()
+    if not isinstance(given, dict) or set(given) != set(Condition._fields):
         raise ValueError(
-            f"conditions must hold dictionaries with the items {sorted(fields)}; got {given!r}."
+            f"conditions must hold dictionaries with the items {sorted(Condition._fields)}; got "
+            f"{given!r}."
         )
-    condition = Condition(**given)
-    is_number, is_text = isinstance(condition.value, Real), isinstance(condition.value, str)
-    is_line = condition.kind == "numbers"
-    has_value = is_number if is_line else is_text
-    if condition.operator == "missing":
-        has_value = True
-    is_compared = condition.operator in ("=", "!=", "missing") or condition.kind is not None
-    known = condition.operator in OPERATORS and condition.kind in _KINDS
-    if not (isinstance(condition.column, str) and known and has_value and is_compared):
+    value = given["value"]
+    condition = Condition(
+        **given | {"value": value.item() if isinstance(value, np.generic) else value}
+    )
+    if not _is_known(condition):
         raise ValueError(
             "conditions must have a column, an operator among "
             f"{list(OPERATORS)}, a kind among {list(_KINDS)}, and a value that is a number for "
             f"'numbers' and else a text; got {given!r}."
         )
+    try:
+        condition.find_place()
+    except ValueError as error:
+        raise ValueError(f"conditions must hold values of their kind; {error}.") from None
     return condition
+
+
+def _is_known(condition):
+    column, operator, value, kind = condition
+    if not (isinstance(column, str) and operator in OPERATORS and kind in _KINDS):
+        return False
+    if operator == "missing":
+        return value is None
+    if kind is None and operator not in ("=", "!="):
+        return False
+    if kind != "numbers":
+        return isinstance(value, str)
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value

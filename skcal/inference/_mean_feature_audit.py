@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,9 +50,10 @@ def audit_mean_features(
     y_pred : array-like of shape (n_samples,)
         Predicted means, in the units of the targets. The model must not have been fitted on these
         rows.
-    X : data frame or dict of array-like
+    X : data frame, dict of array-like, or array-like of shape (n_samples, n_features)
         Features, whether the model has them or not: numbers, dates, durations, categories and
         texts, of which some may be missing. Columns in which all rows are alike are left out.
+        Those of an array are called x0, x1 and so on.
     learner : regressor of scikit-learn, default=None
         Learns residuals from the features, as finite numbers, and the prediction. None takes
         `HistGradientBoostingRegressor` with 60 small trees.
@@ -128,8 +130,20 @@ def audit_mean_features(
     options = read_options(cv, n_slices, alpha, n_resamples, n_jobs, progress, random_state)
     means, present = read_present_means(y_true, y_pred, sample_weight, clusters)
     refuse_small_weights(means.weights)
-    rows = TargetRows(means.targets, means.predictions, means.weights, means.member)
-    return audit(rows, X, present, learner, options, _find_pvalue, _judge_rules)
+    # Squares of squares stay within what floats hold; a power of two changes no digit.
+    largest = max(np.abs(means.targets).max(), np.abs(means.predictions).max())
+    unit = 2.0 ** np.frexp(largest)[1] if largest > 0 else 1.0
+    rows = means.targets / unit, means.predictions / unit, means.weights, means.member
+    judge = partial(_judge_rules, unit=unit)
+    found = audit(TargetRows(*rows), X, present, learner, options, _find_pvalue, judge)
+    return found._replace(
+        error=unit * found.error,
+        error_low=unit * found.error_low,
+        gain=unit**2 * found.gain,
+        gain_low=unit**2 * found.gain_low,
+        importances=unit**2 * found.importances,
+        importance_errors=unit**2 * found.importance_errors,
+    )
 
 
 def _find_pvalue(rows, direction, part, draws):
@@ -148,11 +162,11 @@ def _find_pvalue(rows, direction, part, draws):
     return find_upper_tail(own.sum_units(direction * own.residuals), variance, _SKEWNESS)
 
 
-def _judge_rules(rows, masks, **options):
-    """The audit of the groups of rows that rules hold."""
+def _judge_rules(rows, masks, unit, **options):
+    """The audit of the groups of rows that rules hold, in the units of the targets."""
     return audit_mean_groups(
-        rows.outcomes,
-        rows.predictions,
+        unit * rows.outcomes,
+        unit * rows.predictions,
         masks,
         sample_weight=rows.weights,
         clusters=rows.member,

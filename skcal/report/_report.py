@@ -192,7 +192,7 @@ class CalibrationReport:
             Groups for each of which the model should be right: a table, of whose columns groups are
             made, a label for each row, or a matrix of memberships, see
             :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
-        features : data frame or dict of array-like, default=None
+        features : data frame, dict of array-like, or array-like, default=None
             Features to look for rows in which the model is wrong, see
             :func:`skcal.inference.audit_features`. None looks for none.
         clusters : array-like of shape (n_samples,), default=None
@@ -512,7 +512,7 @@ def calibration_report(
         Groups for each of which the model should be right: a table, of whose columns groups are
         made, a label for each row, or a matrix of memberships, see
         :func:`skcal.inference.audit_groups`. None looks at all rows together alone.
-    features : data frame or dict of array-like, default=None
+    features : data frame, dict of array-like, or array-like, default=None
         Features to look for rows in which the model is wrong, see
         :func:`skcal.inference.audit_features`. None looks for none.
     clusters : array-like of shape (n_samples,), default=None

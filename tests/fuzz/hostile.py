@@ -56,6 +56,8 @@ DOCUMENTED = (
     "proxy agrees with y_true in all",
     "sampling_probability sums to",
     "X .* feature names, but",
+    "X has columns that are left out",
+    "X tells nearly all outcomes",
     "Mean .* of the labelled rows and of all rows are",
     ".* are left out: the fit failed with",
 )

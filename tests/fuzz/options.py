@@ -5,6 +5,9 @@ import inspect
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeRegressor
 
 from skcal.metrics import MEASURES
 from skcal.scorers import get_scorer_names
@@ -85,6 +88,11 @@ OPTIONS = {
     "label_kernel": mostly([None, np.eye(2), np.eye(3)], [-np.eye(2), "white"]),
     "lag": mostly([1, 1, 2, 7], [0, 1.0, "x"]),
     "layers": LAYERS,
+    # The default takes long.
+    "learner": mostly(
+        [KNeighborsRegressor(1), DecisionTreeRegressor(random_state=0)],
+        [LogisticRegression(), DecisionTreeRegressor, "x"],
+    ),
     "prior_rows": mostly([1e-6, 0.1, 5.0, HUGE], [0.0, -1.0, np.nan, "x"]),
     "levels": LEVELS,
     "ConformalQuantiles.levels": mostly(
@@ -127,6 +135,7 @@ OPTIONS = {
     "key_names": mostly([None, None, ["key"]], ["key", ["a", "b"], [None]]),
     "min_samples": mostly([1, 2, 10], [0, "x"]),
     "multiclass": mostly(["one-vs-rest", "top-label"], ["x"]),
+    "n_slices": mostly([1, 5, 99], [0, 2.0, None]),
     "n_groups": mostly([1, 3], [0, 2.0, "x"]),
     "n_bins": mostly([1, 2, 10, 15, 1000, "cube_root"], [0, 2.0, None, 2**63]),
     "n_cells": mostly([16, 1024], [17, 0, 2.0, None]),

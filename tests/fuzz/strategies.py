@@ -93,6 +93,17 @@ def groups(draw, n_rows):
 
 
 @st.composite
+def features(draw, n_rows):
+    """A table, or an array of numbers, rarely of another length."""
+    if draw(st.booleans()):
+        return draw(tables(n_rows))
+    shape = n_rows + draw(rarely()), draw(st.integers(0, 3))
+    size = shape[0] * shape[1]
+    values = draw(st.lists(REALS | NO_REALS, min_size=size, max_size=size))
+    return np.array(values, dtype=float).reshape(shape)
+
+
+@st.composite
 def clusters(draw, n_rows):
     """None, or labels of clusters; rarely of other lengths or types."""
     if draw(st.booleans()):

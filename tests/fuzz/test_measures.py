@@ -5,12 +5,11 @@ import inspect
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from sklearn.linear_model import Ridge
 
 from skcal import datasets, inference, metrics, refinement
-from skcal.inference import make_groups, pool_imputations
+from skcal.inference import FeatureRule, make_groups, pool_imputations
 from tests.fuzz.hostile import hostile, hostile_calls
-from tests.fuzz.options import options
+from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import (
     NO_PROBABILITIES,
     ONE_PROBLEM,
@@ -18,6 +17,7 @@ from tests.fuzz.strategies import (
     REALS,
     REDUCTIONS,
     clusters,
+    features,
     groups,
     indicators,
     mostly,
@@ -57,7 +57,8 @@ def calls(draw, function):
         found["groups"] = draw(groups(len(problem["y_proba"])))
         found["min_samples"] = draw(FEW)
     if function is inference.audit_features:
-        found |= {"X": draw(groups(len(problem["y_proba"]))), "learner": Ridge()}
+        found["X"] = draw(features(len(problem["y_proba"])))
+        found |= {"learner": draw(OPTIONS["learner"]), "cv": draw(mostly([2, 3], [1, 99, "x"]))}
     if "clusters" in parameters:
         found["clusters"] = draw(clusters(len(problem["y_proba"])))
     if "risk" in parameters and draw(st.booleans()):
@@ -110,6 +111,26 @@ def test_hostile_tables(table, **arguments):
     found = make_groups(table, **arguments)
     assert (found.to_matrix().sum(axis=0) == found.n_samples).all()
     return found.n_samples
+
+
+CONDITIONS = st.fixed_dictionaries(
+    {
+        "column": mostly(["x", "y", "3", "x0"], [3, None]),
+        "operator": st.sampled_from(["=", "!=", ">=", "<", "missing", "~"]),
+        "value": REALS | st.sampled_from(["a", "b", "2024-12-29", "1 days", None, True, np.nan]),
+        "kind": st.sampled_from(["numbers", "dates", "durations", None, None, "x"]),
+    }
+)
+
+
+@hostile(
+    conditions=st.lists(CONDITIONS, min_size=1, max_size=3) | st.sampled_from([[], "x", [1], None]),
+    X=features(4),
+)
+def test_hostile_rules(conditions, X):
+    rule = FeatureRule(conditions)
+    assert FeatureRule(rule.to_list()) == rule
+    return rule(X)
 
 
 # ---------------------------------------------------------------------------- synthetic problems

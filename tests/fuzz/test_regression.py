@@ -21,6 +21,7 @@ from skcal.diagrams import (
 )
 from skcal.inference import (
     actual_expected_ratio,
+    audit_mean_features,
     audit_mean_groups,
     mean_calibration_test,
     mean_recalibration,
@@ -246,6 +247,21 @@ test_hostile_means = hostile_calls({f.__name__: (f, predicted_means(f)) for f in
 def test_hostile_audits(y, y_pred, groups, **arguments):
     arguments |= {"random_state": 0, "n_resamples": 9, "min_samples": 1}
     return audit_mean_groups(y, y_pred, groups, **arguments)
+
+
+@hostile(
+    options(audit_mean_features),
+    learner=OPTIONS["learner"],
+    cv=mostly([2, 3], [1, 99, "x"]),
+    y=means(8),
+    y_pred=means(8),
+    X=some.features(8),
+    sample_weight=some.weights(8),
+    clusters=some.clusters(8),
+)
+def test_hostile_audits_by_features(y, y_pred, X, **arguments):
+    arguments |= {"random_state": 0, "n_resamples": 9}
+    return audit_mean_features(y, y_pred, X, **arguments)
 
 
 @hostile(

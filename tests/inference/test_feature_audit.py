@@ -314,7 +314,7 @@ def test_rules_of_all_kinds_of_columns_survive_json_and_pickle():
     for name, column in columns.items():
         found = audit_features(rng.random(200) < 0.5, np.full(200, 0.5), {name: column}, **FEW)
         for rule in found.rules:
-            again = FeatureRule.from_list(json.loads(json.dumps(rule.to_list())))
+            again = FeatureRule(json.loads(json.dumps(rule.to_list())))
             assert again == rule == pickle.loads(pickle.dumps(rule))
             inside = rule({name: column})
             assert inside.dtype == bool
@@ -325,7 +325,7 @@ def test_rules_of_all_kinds_of_columns_survive_json_and_pickle():
 
 def make_rule(column, operator, value, kind):
     condition = {"column": column, "operator": operator, "value": value, "kind": kind}
-    return FeatureRule.from_list([condition])
+    return FeatureRule([condition])
 
 
 NUMBERS = np.arange(200)
@@ -359,7 +359,7 @@ def test_rules_that_are_refused():
     with pytest.raises(ValueError, match=r"'age' must hold numbers, as the rule .*; got"):
         rule({"age": ["old"]})
     with pytest.raises(ValueError, match="conditions must be a list of dictionaries; got"):
-        FeatureRule.from_list([])
+        FeatureRule([])
     for wrong in (
         ("age", "~", 1, "numbers"),
         ("age", "<", "1", "numbers"),
@@ -368,18 +368,15 @@ def test_rules_that_are_refused():
         with pytest.raises(ValueError, match="conditions must have a column, an operator among"):
             make_rule(*wrong)
     with pytest.raises(ValueError, match="conditions must hold dictionaries with the items"):
-        FeatureRule.from_list([{"column": "age"}])
+        FeatureRule([{"column": "age"}])
 
 
 BAD = [
     ({"X": {"a": np.zeros(60)}}, ValueError, "X must have a column that tells rows apart"),
     ({"X": {"a": [None] * 60}}, ValueError, "X must have a column that tells rows apart"),
     ({"X": {"a": np.arange(59.0)}}, ValueError, "X must have one row for each of the 60 labels"),
-    (
-        {"X": np.zeros((60, 2))},
-        TypeError,
-        "X must be a data frame with names of columns, or a dict",
-    ),
+    ({"X": np.zeros((60, 2))}, ValueError, "X must have a column that tells rows apart"),
+    ({"X": np.zeros(60)}, TypeError, "X must be a data frame, a dict of columns, or an array with"),
     ({"cv": 61}, ValueError, "cv must be at most the number of rows, 60; got 61"),
     ({"cv": 1}, ValueError, "cv must be at least 2; got 1"),
     ({"n_slices": 0}, ValueError, "n_slices must be at least 1; got 0"),
@@ -403,9 +400,9 @@ def test_identifiers_and_leaks_are_told(patients):
     with pytest.warns(UserWarning, match=r"X has columns that are left out, \['name'\]"):
         found = audit_features(y, v, names, **FEW)
     assert "name" not in found.features
-    with pytest.warns(UserWarning, match=r"X tells nearly all outcomes: .* log loss falls from"):
+    with pytest.warns(UserWarning, match=r"X tells nearly all outcomes: .* log loss falls to"):
         audit_features(y, v, X.assign(outcome=y), **FEW)
-    with pytest.warns(UserWarning, match=r"X tells nearly all outcomes: .* squared error falls"):
+    with pytest.warns(UserWarning, match=r"X tells nearly all outcomes: .* squared error falls to"):
         audit_mean_features(y, v, X.assign(outcome=y), **FEW)
 
 
@@ -477,9 +474,7 @@ class DoseAlone(LogisticRegression):
 
 def test_rules_repair_a_regressor(claims):
     X, y, _ = claims
-    rule = FeatureRule.from_list(
-        [{"column": "age", "operator": "<", "value": 30, "kind": "numbers"}]
-    )
+    rule = FeatureRule([{"column": "age", "operator": "<", "value": 30, "kind": "numbers"}])
     reads = make_pipeline(SelectAge(), DecisionTreeRegressor(max_depth=1))
     model = MulticalibratedRegressorCV(reads, groups=[rule]).fit(X, y)
     inside = rule(X)
@@ -523,7 +518,7 @@ def test_a_report_has_a_section_of_it(patients, audit):
     table = report.to_frame().set_index("quantity")
     assert table.loc["features_error", "low"] == audit.error_low
     (shown,) = json.loads(json.dumps(report.to_dict()))["models"]
-    rule = FeatureRule.from_list(shown["features"]["rules"][0]["conditions"])
+    rule = FeatureRule(shown["features"]["rules"][0]["conditions"])
     assert rule == audit.rules[0]
 
 
