@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skcal._input._predicted._means import read_present_means, refuse_small_weights
-from skcal._numerics.inference._learned_scores import find_upper_tail, weigh_parts
+from skcal._numerics.inference._learned_scores import draw_z, find_z, weigh_parts
+from skcal._tools._least_pvalue import mark_least
 from skcal.inference._feature_parts import audit, read_options
 from skcal.inference._feature_record import FeatureAudit
 from skcal.inference._feature_rows import TargetRows
@@ -18,8 +19,8 @@ from skcal.inference._mean_audit import audit_mean_groups
 if TYPE_CHECKING:
     from skcal._tools._typing import ArrayLike, RandomState
 
-# Events without which nothing is known of their number, and a factor for the skewness that is seen.
-_LEAST_EVENTS, _SKEWNESS = 10, 2.0
+# Events without which nothing is known of their number, and a difference of z that is rounding.
+_LEAST_EVENTS, _ROUNDING = 10, 1e-9
 
 
 def audit_mean_features(
@@ -69,7 +70,7 @@ def audit_mean_features(
     alpha : float, default=0.05
         Level of the tests, in (0, 1); bounds and intervals have 1 - alpha.
     n_resamples : int, default=999
-        Number of draws of the audit of the rules, at most 2^24.
+        Number of draws, at most 2^24; the smallest possible p-value is 1 / (1 + n_resamples).
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
@@ -100,17 +101,20 @@ def audit_mean_features(
     Notes
     -----
     Parts, directions, rules and importances are those of :func:`audit_features`, with residuals
-    that all have the same weight; the loss is the squared error. p-values are asymptotic. With the
-    sums :math:`E_c` of :math:`w_i f_i r_i` over clusters, or single rows, which are scaled so that
-    parts count as they do there,
+    that all have the same weight; the loss is the squared error. :func:`audit_mean_groups` judges
+    the rules. The sums :math:`E_c` of :math:`w_i f_i r_i` over clusters, or single rows, are scaled
+    so that parts count as they do there. As in :func:`audit_mean_groups`
 
     .. math:: t = \frac{\sum_c E_c}{\sqrt{\sum_c E_c^2}}
 
-    is corrected for twice its estimated skewness as in :func:`audit_mean_groups`, and compared with
-    Student's distribution. Where neither targets nor predictions are negative, the variance is not
-    below that of rare events of the mean size; p is 1 with fewer than 10 targets above 0, if less
-    than half of the rows have one, among those that judge. :func:`audit_mean_groups` judges the
-    rules.
+    is corrected for twice the skewness of the sum, and compared with what it is if each
+    :math:`E_c` has a random sign; the smallest p-value is 1 / (1 + n_resamples). This is
+    approximate: at a level of 5 %, 0 to 6 % of right models with 300 rows were rejected for normal
+    targets, Poisson counts with 6 events and more, log-normal amounts (logarithms with a standard
+    deviation of 1), such amounts of which 70 % are zero, and clusters of five counts, but 7 to 8 %
+    where logarithms have a standard deviation of 1.5. Where neither targets nor predictions are
+    negative, p is 1 with fewer than 10 targets above 0 among the rows that judge, if less than half
+    of these have one.
 
     Examples
     --------
@@ -132,7 +136,7 @@ def audit_mean_features(
     refuse_small_weights(means.weights)
     # Squares of squares stay within what floats hold; a power of two changes no digit.
     largest = max(np.abs(means.targets).max(), np.abs(means.predictions).max())
-    unit = 2.0 ** np.frexp(largest)[1] if largest > 0 else 1.0
+    unit = 2.0 ** int(np.frexp(largest)[1]) if largest > 0 else 1.0
     rows = means.targets / unit, means.predictions / unit, means.weights, means.member
     judge = partial(_judge_rules, unit=unit)
     found = audit(TargetRows(*rows), X, present, learner, options, _find_pvalue, judge)
@@ -154,12 +158,15 @@ def _find_pvalue(rows, direction, part, draws):
     scale = np.divide(weights, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     tested = np.flatnonzero(part > 0)
     own, direction = rows.take(tested), (scale[part] * direction)[tested]
-    is_event = own.outcomes > 0
-    is_rare = is_event.sum() < min(_LEAST_EVENTS, len(own) / 2)
-    if is_rare and min(rows.outcomes.min(), rows.predictions.min()) >= 0:
+    n_events = np.count_nonzero(own.outcomes)
+    is_rare = n_events < min(_LEAST_EVENTS, len(own) / 2)
+    sums = own.sum_units(direction * own.residuals)
+    if (is_rare and min(rows.outcomes.min(), rows.predictions.min()) >= 0) or not sums.any():
         return 1.0
-    variance = float(direction**2 @ own.least_variances)
-    return find_upper_tail(own.sum_units(direction * own.residuals), variance, _SKEWNESS)
+    sums, least = sums / np.abs(sums).max(), 1 / (1 + draws.n_resamples)
+    drawn = draws.collect(partial(draw_z, sums=sums))
+    n_above = np.count_nonzero(drawn >= find_z(sums, np.ones(len(sums))) - _ROUNDING)
+    return mark_least((1 + n_above) * least, least)
 
 
 def _judge_rules(rows, masks, unit, **options):

@@ -173,9 +173,6 @@ def test_tails_and_bounds_of_student():
     sums = np.array([1.0, 2.0, -0.5, 3.0])
     squares = np.sqrt((sums**2).sum())
     assert find_upper_tail(sums) == pytest.approx(t.sf(sums.sum() / squares, 3))
-    assert find_upper_tail(sums, 4 * squares**2) == pytest.approx(
-        t.sf(sums.sum() / (2 * squares), 3)
-    )
     assert find_upper_tail(np.zeros(3)) == 1
     expected = sums.mean() - t.ppf(0.9, 3) * sums.std(ddof=1) / 2
     assert bound_mean(sums / 4, np.full(4, 0.25), 0.9) == pytest.approx(expected)
@@ -423,7 +420,7 @@ def claims():
 def test_means_in_any_unit(claims):
     X, y, rate = claims
     found, scaled = (audit_mean_features(unit * y, unit * rate, X, **FEW) for unit in (1, 1024))
-    assert found.pvalue == scaled.pvalue < 0.001
+    assert found.pvalue == scaled.pvalue == 1 / 100  # the smallest of 99 draws
     assert scaled.error == 1024 * found.error
     assert scaled.gain_low == pytest.approx(1024**2 * found.gain_low)
     assert found.rules == scaled.rules

@@ -7,6 +7,7 @@ earlier parts, where residuals cannot be predicted.
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from skcal._numerics.inference._signed_groups import UNDERSTATED
 from skcal._numerics.inference._skewness import correct_skewness
 
 # Ties of sums, relative to their size.
@@ -46,19 +47,28 @@ def weigh_parts(n_rows):
     return np.sqrt(n_rows[1:] * np.cumsum(n_rows)[:-1])
 
 
-def find_upper_tail(sums, variance=0.0, skewness=None):
-    """p-value of a sum of independent terms of mean 0 being positive, by Student's distribution.
-
-    The variance is at least that given. With `skewness`, a factor for the estimated one, t is
-    corrected for it.
-    """
+def find_upper_tail(sums):
+    """p-value of a sum of independent terms of mean 0 being positive, by Student's distribution."""
     squares = sums @ sums
-    if max(squares, variance) == 0:
+    if squares == 0 or len(sums) < 2:
         return 1.0
-    statistic = sums.sum() / np.sqrt(max(squares, variance))
-    if skewness is not None and squares > 0:
-        statistic = correct_skewness(statistic, skewness * (sums**3).sum() / squares**1.5)
-    return float(stdtr(len(sums) - 1, -statistic)) if len(sums) > 1 else 1.0
+    return float(stdtr(len(sums) - 1, -sums.sum() / np.sqrt(squares)))
+
+
+def find_z(sums, signs):
+    """The sum of signed independent terms of mean 0 over its error, corrected for its skewness."""
+    terms = sums / np.sqrt(sums @ sums)
+    return correct_skewness(signs @ terms, UNDERSTATED * (signs @ terms**3))
+
+
+def draw_z(rng, n_draws, sums, budget=1 << 21):
+    """The same with random signs."""
+    step = max(1, budget // len(sums))
+    found = []
+    for start in range(0, n_draws, step):
+        signs = rng.integers(2, size=(min(step, n_draws - start), len(sums)))
+        found.append(find_z(sums, 2.0 * signs - 1.0))
+    return np.concatenate(found)
 
 
 def bound_mean(values, shares, level, variance=0.0):
