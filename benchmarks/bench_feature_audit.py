@@ -1,9 +1,9 @@
 """Audits by features: how often right models are accused, wrong ones found, and a real model.
 
-``python benchmarks/bench_feature_audit.py`` prints three tables in reStructuredText: of 1000
-samples of right models, of a tenth as many of wrong ones, and of a model of late flights.
-``--samples 200`` takes fewer, ``--only size`` ("power", "flights") one table. A thousand samples
-take an hour and a half of CPU time.
+``python benchmarks/bench_feature_audit.py`` prints four tables in reStructuredText: of 1000
+samples of right models, of as many of right means, with a tree that learns fast, of a tenth as many
+of wrong models, and of a model of late flights. ``--samples 200`` takes fewer, ``--only size``
+("means", "power", "flights") one table. A thousand samples take two hours of CPU time.
 
 "A tree, judged in sample" is what slice finders do: a tree of depth 3 is fitted to the residuals,
 and the smallest p-value of a leaf is taken from the same rows.
@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 from timing import print_table, show_progress
 
-from skcal.inference import audit_features, audit_groups
+from skcal.inference import audit_features, audit_groups, audit_mean_features
 from skcal.recalibration import MulticalibratedClassifierCV
 
 FLIGHTS = Path(__file__).parents[1] / "examples" / "repair" / "data" / "flights.csv.gz"
@@ -88,6 +88,33 @@ RIGHT = {
     "100 clusters of five rows": draw_clusters,
     "10,000 rows": draw_large,
 }
+N_MEANS = 300
+
+
+def draw_amounts(rng, size):
+    """Log-normal amounts with a mean of 1, whose logarithms have the standard deviation `size`."""
+    return np.exp(size * rng.normal(size=N_MEANS) - size**2 / 2)
+
+
+def draw_count_clusters(rng, means):
+    """Counts in clusters of five, which share a factor with a mean of 1."""
+    return rng.poisson(means * rng.gamma(2, 0.5, N_MEANS // 5).repeat(5))
+
+
+# Right means: their size, and targets given the means.
+MEANS = {
+    "normal targets": (1.0, lambda rng, m: m + rng.normal(size=N_MEANS)),
+    "counts": (1.0, lambda rng, m: rng.poisson(m)),
+    "counts, 20 events": (20 / N_MEANS, lambda rng, m: rng.poisson(m)),
+    "counts, 6 events": (6 / N_MEANS, lambda rng, m: rng.poisson(m)),
+    "counts in clusters of five": (1.0, draw_count_clusters),
+    "amounts, sd of logarithms 1": (1.0, lambda rng, m: m * draw_amounts(rng, 1)),
+    "amounts, sd of logarithms 1.5": (1.0, lambda rng, m: m * draw_amounts(rng, 1.5)),
+    "such claims of 10 % of rows": (
+        0.1,
+        lambda rng, m: (rng.random(N_MEANS) < 0.1) * 10 * m * draw_amounts(rng, 1.5),
+    ),
+}
 # Wrong models: what is added to the log odds, and where.
 WRONG = {
     "interaction": (lambda X: 0.8 * np.sign(X["d"] * X["e"]), lambda X: X["d"] * X["e"] > 0),
@@ -127,6 +154,21 @@ def list_sizes(n_samples):
             audit = audit_features(y, proba, X, n_resamples=199, random_state=seed, **options)
             in_sample = judge_tree_in_sample(X, y, proba) <= ALPHA
             found.append([audit.pvalue <= ALPHA, len(audit.find()) > 0, in_sample])
+        yield name, *(f"{100 * share:.1f}" for share in np.mean(found, axis=0))
+
+
+def list_mean_sizes(n_samples):
+    learner = DecisionTreeRegressor(max_depth=3, random_state=0)
+    for name, (size, draw) in MEANS.items():
+        clusters = np.repeat(np.arange(N_MEANS // 5), 5) if "clusters" in name else None
+        found = []
+        for seed in show_progress(range(n_samples), name):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(N_MEANS, 4))
+            means = size * np.exp(0.5 * rng.normal(size=N_MEANS) - 0.125)
+            options = {"learner": learner, "clusters": clusters, "n_resamples": 199}
+            audit = audit_mean_features(draw(rng, means), means, X, random_state=seed, **options)
+            found.append([audit.pvalue <= ALPHA, len(audit.find()) > 0])
         yield name, *(f"{100 * share:.1f}" for share in np.mean(found, axis=0))
 
 
@@ -178,11 +220,14 @@ def list_flights():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=1000)
-    parser.add_argument("--only", choices=["size", "power", "flights"])
+    parser.add_argument("--only", choices=["size", "means", "power", "flights"])
     chosen = parser.parse_args()
     if chosen.only in (None, "size"):
         header = "right models", "test", "any rule", "a tree, judged in sample"
         print_table(header, list(list_sizes(chosen.samples)))
+    if chosen.only in (None, "means"):
+        header = "right means, 300 rows", "test", "any rule"
+        print_table(header, list(list_mean_sizes(chosen.samples)))
     if chosen.only in (None, "power"):
         header = "wrong models", "rows", "test", "a rule", "true group named"
         header += ("error bound holds", "intervals hold")

@@ -9,6 +9,9 @@ from scipy.special import expit, logit, xlogy
 
 from skcal._input._clusters import unite_copies
 
+# What the error of a rule is shrunk by, as by so much information without an error, and steps of
+# Newton's method on the way there, of one unit of log odds at most, so that none goes too far.
+_PRIOR, _N_STEPS = 5.0, 8
 # Log odds of predictions beyond these are alike for a learner.
 _LARGEST = 30.0
 
@@ -119,15 +122,20 @@ class ProbabilityRows(AuditedRows):
         return np.where(moved, -np.log(np.where(moved, own, 1.0)), 0.0)
 
     def make_search(self):
-        """Pulls and information of rows, and a function that shifts the predictions of some."""
+        """Pulls and information of rows, and a function that corrects the predictions of some."""
         weights, total = self.list_weights(), np.zeros(len(self))
 
         def describe(predictions):
             pulls = weights * (self.outcomes - predictions)
             return pulls, weights**2 * predictions * (1 - predictions)
 
-        def shift(inside, step):
-            total[inside] += step
+        def shift(inside):
+            rows = np.flatnonzero(inside & (self.variances > 0))
+            for _ in range(_N_STEPS):
+                predictions = expit(logit(self.predictions[rows]) + total[rows])
+                information = weights[rows] @ (predictions * (1 - predictions))
+                pull = weights[rows] @ (self.outcomes[rows] - predictions)
+                total[rows] += np.clip(pull / (information + _PRIOR), -1, 1)
             return describe(self.shift(total))
 
         return *describe(self.predictions), shift
@@ -166,15 +174,19 @@ class TargetRows(AuditedRows):
         return self.residuals**2
 
     def make_search(self):
-        """Pulls and information of rows, and a function that shifts the predictions of some."""
-        weights = self.list_weights()
-        pulls = weights * self.residuals
-        pulls = pulls / (np.sqrt(np.mean(pulls**2)) or 1.0)
-        total = np.zeros(len(self))
+        """Pulls and information of rows, and a function that corrects the predictions of some."""
+        weights, rest = (
+            self.list_weights(),
+            self.residuals / (np.sqrt(np.mean(self.residuals**2)) or 1.0),
+        )
 
-        def shift(inside, step):
-            total[inside] += step
-            rest = pulls - weights * total
-            return rest, rest**2
+        def describe():
+            pulls = weights * rest
+            return pulls, pulls**2
 
-        return pulls, pulls**2, shift
+        def shift(inside):
+            own = weights[inside]
+            rest[inside] -= own @ rest[inside] / (own.sum() + _PRIOR)
+            return describe()
+
+        return *describe(), shift

@@ -41,8 +41,9 @@ def audit_mean_features(
 ) -> FeatureAudit:
     r"""Find where predicted means are wrong, by features, when nobody knows the groups.
 
-    This is :func:`audit_features` for regression: counts, amounts, pseudo-values of survival, or
-    anything else whose mean is predicted. It needs no model of their distribution.
+    This is :func:`audit_features` for regression: counts, amounts, pseudo-values of survival,
+    targets of few labels, or anything else whose mean is predicted. It needs no model of their
+    distribution.
 
     Parameters
     ----------
@@ -96,6 +97,8 @@ def audit_mean_features(
     --------
     audit_features : The same for probabilities, where it is exact.
     audit_mean_groups : The same for groups that are known; it has more power for them.
+    prediction_powered_targets : Targets of few labels.
+    skcal.survival.pseudo_values : Targets of censored times.
     skcal.regression.MulticalibratedRegressorCV : Repair; it takes the rules as `groups`.
 
     Notes
@@ -125,11 +128,11 @@ def audit_mean_features(
     >>> rng = np.random.default_rng(0)
     >>> age, town = rng.integers(18, 80, size=6000), rng.choice(["no", "yes"], size=6000)
     >>> rate = rng.uniform(0.1, 0.4, size=6000)
-    >>> claims = rng.poisson(rate * np.where((age < 30) & (town == "yes"), 2.0, 1.0))
+    >>> claims = rng.poisson(rate * np.where((age < 30) & (town == "yes"), 2.5, 1.0))
     >>> X = {"age": age, "town": town}
     >>> audit = audit_mean_features(claims, rate, X, random_state=0)
     >>> print(audit.rules[0])
-    age < 25 and town = yes
+    age < 31 and town = yes
     """
     options = read_options(cv, n_slices, alpha, n_resamples, n_jobs, progress, random_state)
     means, present = read_present_means(y_true, y_pred, sample_weight, clusters)

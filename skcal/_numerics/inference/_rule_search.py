@@ -16,8 +16,8 @@ def find_rules(conditions, pulls, information, shift, n_rules, least):
     """Rules as tuples of numbers of conditions, the most evident first.
 
     `conditions`, of shape (n_rows, n_conditions), says which rows meet them; rules have at least
-    `least` rows. `shift(rule_rows, step)` returns pulls and information once the predictions of
-    these rows have moved by a step, so that the next rule tells something new.
+    `least` rows. `shift(rule_rows)` moves the predictions of these rows to where they are right on
+    average, and returns pulls and information, so that the next rule tells something new.
     """
     rules, masks = [], []
     while len(rules) < n_rules:
@@ -31,8 +31,7 @@ def find_rules(conditions, pulls, information, shift, n_rules, least):
             return rules
         rules.append(rule)
         masks.append(inside)
-        step = pulls[inside].sum() / (information[inside].sum() + _PRIOR)
-        pulls, information = shift(inside, step)
+        pulls, information = shift(inside)
     return rules
 
 
