@@ -17,7 +17,7 @@ _MOST_VALUES = 30
 _N_BINS, _FEWEST, _MOST = 160, 2, 32
 # Numbers of so few values may be asked for one by one.
 _FEW = 8
-# Numbers beyond this are all alike to a regressor, which may compute in float32.
+# Numbers beyond this are too large for a regressor, which may compute in float32.
 _LARGEST = 1e30
 # Days, hours, minutes and seconds in microseconds: edges of times are the roundest that differ.
 _STEPS = 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000
@@ -177,16 +177,22 @@ def _read_column(name, column, n_bins, least):
         own = to_numbers(present, kind)
         found = _list_line_conditions(name, own, kind, n_bins)
         found = [(one, _spread(rows, is_missing)) for one, rows in found]
-        own = np.clip(own.astype(np.float64), -_LARGEST, _LARGEST)
-        numbers = [_spread(own, is_missing, np.median(own))]
-        if own.min() == own.max():
-            numbers = []
+        own = _place(own)
+        numbers = [_spread(own, is_missing, np.median(own))] if own.any() else []
     if is_missing.any():
         numbers.append(is_missing.astype(np.float64))
         found.append((Condition(name, "missing"), is_missing))
     met = [rows.sum() for _, rows in found]
     kept = [least <= count <= len(column) - least for count in met]
     return numbers, [one for one, is_kept in zip(found, kept, strict=True) if is_kept]
+
+
+def _place(numbers):
+    """Numbers as floats, or their ranks where a regressor might not read them; all 0 if alike."""
+    least, largest = numbers.min(), numbers.max()
+    if -_LARGEST < least < largest < _LARGEST and np.float32(largest) > np.float32(least):
+        return numbers.astype(np.float64)
+    return np.unique(numbers, return_inverse=True)[1].astype(np.float64)
 
 
 def _spread(values, is_missing, other=False):

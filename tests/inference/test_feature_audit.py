@@ -1,8 +1,7 @@
 """Where a model is wrong, by features: tests, bounds, rules of other rows, and importances."""
 
 import json
-import pickle
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -20,19 +19,29 @@ from skcal._numerics.inference._learned_scores import (
     bound_mean,
     combine_parts,
     draw_sums,
+    draw_z,
     find_upper_tail,
+    find_z,
     rank_at_random,
 )
 from skcal._numerics.inference._rule_search import find_rules
 from skcal.diagrams import GroupAuditDisplay
-from skcal.inference import FeatureRule, audit_features, audit_mean_features
+from skcal.inference import (
+    FeatureRule,
+    audit_features,
+    audit_mean_features,
+    prediction_powered_targets,
+)
 from skcal.inference import _feature_parts as parts
+from skcal.inference._feature_rows import ProbabilityRows, TargetRows
 from skcal.monitoring import GroupedMonitor
 from skcal.recalibration import MulticalibratedClassifierCV
 from skcal.regression import MulticalibratedRegressorCV
 from skcal.report import calibration_report
+from skcal.survival import pseudo_values
 
 FEW = {"n_resamples": 99, "random_state": 0}
+FAST = FEW | {"learner": DecisionTreeRegressor(max_depth=3)}
 
 
 def draw_patients(rng, n=2000, size=1.5):
@@ -179,6 +188,65 @@ def test_tails_and_bounds_of_student():
     assert bound_mean(sums[:1], np.ones(1), 0.9) == -np.inf
 
 
+def test_random_signs_by_enumeration():
+    """Of Hall's z, with twice the skewness of the sum."""
+    sums = np.array([1.0, 2.0, -4.0])
+    signs = np.array(list(product([-1.0, 1.0], repeat=3)))
+    totals, size = signs @ sums, np.sqrt(21.0)
+    skewness = 2 * (signs @ sums**3) / size**3
+    ratios = totals / size
+    expected = ratios + skewness * (2 * ratios**2 + 1) / 6 + skewness**2 * ratios**3 / 27
+    np.testing.assert_allclose(find_z(sums, signs), expected)
+    drawn = draw_z(np.random.default_rng(0), 300, sums, budget=100)
+    # Each of eight combinations is missed with a probability of (7/8)^300 = 4e-18.
+    np.testing.assert_allclose(np.unique(drawn.round(9)), np.unique(expected.round(9)))
+
+
+@pytest.mark.parametrize(("told", "true"), [(0.001, 0.5), (0.5, 0.9), (0.3, 0.31), (0.02, 0.002)])
+def test_what_a_rule_tells_is_taken_away(told, true):
+    """However large the error is; what is predicted for sure stays."""
+    outcomes = np.repeat([1.0, 0.0], [int(1000 * true), 1000 - int(1000 * true)])
+    weights = np.tile([1.0, 3.0], 500)
+    for kind, sure in ((ProbabilityRows, 1.0), (TargetRows, told)):
+        predictions = np.append(np.full(1000, told), sure)
+        rows = kind(np.append(outcomes, 0.0), predictions, np.append(weights, 1.0))
+        pulls, _, correct = rows.make_search()
+        inside = np.append(np.ones(1000, dtype=bool), False)
+        after, _ = correct(inside)
+        assert abs(after[inside].sum()) < 0.02 * abs(pulls[inside].sum()) + 1e-9
+        assert after[~inside] == pulls[~inside]
+
+
+def test_a_class_among_several_is_one_problem(patients):
+    X, y, v, _ = patients
+    other = np.random.default_rng(0).random(len(y)) < 0.5
+    labels = np.where(y, "ill", np.where(other, "well", "unknown"))
+    proba = np.column_stack([v, (1 - v) / 2, (1 - v) / 2])
+    found = audit_features(labels, proba, X, pos_label="ill", **FAST)
+    alone = audit_features(labels == "ill", v, X, **FAST)
+    assert found.pvalue == alone.pvalue
+    assert found.rules == alone.rules
+    top = audit_features(labels, proba, X, reduction="confidence", **FAST)
+    assert top.slices.mean_prediction.min() > v.max() / 3
+
+
+def test_targets_of_few_labels_and_of_censored_times():
+    rng, n = np.random.default_rng(0), 3000
+    X = {"age": rng.integers(20, 90, n), "dose": rng.random(n)}
+    is_old, v = X["age"] > 60, rng.uniform(0.1, 0.4, n)
+    y = (rng.random(n) < v + 0.4 * is_old).astype(float)
+    seen = np.where(rng.random(n) < 0.4, y, np.nan)
+    proxy = np.where(rng.random(n) < 0.9, y, 1 - y)
+    few = prediction_powered_targets(seen, v, proxy, sampling_probability=0.4)
+    time, end = rng.exponential(np.where(is_old, 1.5, 5.0)), rng.uniform(2, 10, n)
+    late = pseudo_values(time <= end, np.minimum(time, end), horizon=3)
+    for targets, risk in ((few, v), (late, np.full(n, 1 - np.exp(-3 / 5)))):
+        assert min(targets) < 0
+        found = audit_mean_features(targets, risk, X, **FAST)
+        assert found.pvalue == 1 / 100
+        assert {one.column for one in found.find()[0].conditions} == {"age"}
+
+
 def test_rules_are_the_best_of_all_by_enumeration():
     rng = np.random.default_rng(5)
     inside = rng.random((80, 6)) < 0.5
@@ -284,88 +352,6 @@ def test_learners(patients, learner):
     found = audit_features(y[rows], v[rows], X[rows].assign(age=None), learner=learner, **FEW)
     assert 0 < found.pvalue <= 1
     assert found.features == ["drug", "dose"]
-
-
-def list_columns():
-    """Columns of all kinds, of 200 rows, some of them missing."""
-    numbers = np.arange(200)
-    missing = numbers % 10 == 3
-    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(numbers, "D")
-    return {
-        "numbers": np.where(missing, np.nan, numbers * 1.37),
-        "large": numbers * 10**6,
-        "few": numbers % 3,
-        "dates": pd.Series(day).mask(missing),
-        "durations": pd.Series(pd.to_timedelta(numbers, "h")).mask(missing),
-        "texts": pd.Series(np.array(["x", "y", "z"])[numbers % 3], dtype=object).mask(
-            missing, None
-        ),
-        "categories": pd.Categorical(np.array(["low", "high"])[numbers // 100]),
-        "flags": numbers % 4 == 1,
-    }
-
-
-def test_rules_of_all_kinds_of_columns_survive_json_and_pickle():
-    columns = list_columns()
-    rng = np.random.default_rng(0)
-    for name, column in columns.items():
-        found = audit_features(rng.random(200) < 0.5, np.full(200, 0.5), {name: column}, **FEW)
-        for rule in found.rules:
-            again = FeatureRule(json.loads(json.dumps(rule.to_list())))
-            assert again == rule == pickle.loads(pickle.dumps(rule))
-            inside = rule({name: column})
-            assert inside.dtype == bool
-            np.testing.assert_array_equal(inside, again(pd.DataFrame({name: column})))
-            assert 20 <= inside.sum() <= 180
-            assert str(rule) in repr(rule)
-
-
-def make_rule(column, operator, value, kind):
-    condition = {"column": column, "operator": operator, "value": value, "kind": kind}
-    return FeatureRule([condition])
-
-
-NUMBERS = np.arange(200)
-MISSING = NUMBERS % 10 == 3
-
-
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        (("numbers", ">=", 137, "numbers"), (NUMBERS >= 100) & ~MISSING),
-        (("numbers", "<", 137, "numbers"), (NUMBERS < 100) & ~MISSING),
-        (("numbers", "missing", None, "numbers"), MISSING),
-        (("few", "=", 2, "numbers"), NUMBERS % 3 == 2),
-        (("dates", ">=", "2024-01-31", "dates"), (NUMBERS >= 30) & ~MISSING),
-        (("durations", "<", "1 days 06:00:00", "durations"), (NUMBERS < 30) & ~MISSING),
-        (("texts", "=", "y", None), (NUMBERS % 3 == 1) & ~MISSING),
-        (("texts", "!=", "y", None), (NUMBERS % 3 != 1) & ~MISSING),
-        (("categories", "=", "high", None), NUMBERS >= 100),
-        (("flags", "=", "True", None), NUMBERS % 4 == 1),
-    ],
-    ids=lambda value: " ".join(map(str, value[:3])) if isinstance(value, tuple) else "",
-)
-def test_what_rules_hold(condition, expected):
-    np.testing.assert_array_equal(make_rule(*condition)(list_columns()), expected)
-
-
-def test_rules_that_are_refused():
-    rule = make_rule("age", ">=", 60, "numbers")
-    with pytest.raises(ValueError, match=r"X must have the columns of the rule .*none named 'age'"):
-        rule({"dose": [1]})
-    with pytest.raises(ValueError, match=r"'age' must hold numbers, as the rule .*; got"):
-        rule({"age": ["old"]})
-    with pytest.raises(ValueError, match="conditions must be a list of dictionaries; got"):
-        FeatureRule([])
-    for wrong in (
-        ("age", "~", 1, "numbers"),
-        ("age", "<", "1", "numbers"),
-        ("age", "<", "1", None),
-    ):
-        with pytest.raises(ValueError, match="conditions must have a column, an operator among"):
-            make_rule(*wrong)
-    with pytest.raises(ValueError, match="conditions must hold dictionaries with the items"):
-        FeatureRule([{"column": "age"}])
 
 
 BAD = [
