@@ -1,8 +1,7 @@
 """Write the tables of the documentation that benchmarks print, to ``doc/tables``.
 
-``python benchmarks/write_tables.py all`` runs all of `TABLES`, which takes three quarters of an
-hour; names instead of ``all`` run some. Linear algebra has one thread, whose time is what is
-counted.
+``python benchmarks/write_tables.py all`` runs all of `TABLES`, which takes about an hour; names
+instead of ``all`` run some. Linear algebra has one thread, whose time is what is counted.
 
 Tables that are not here come from experiments of up to hours.
 """
@@ -30,6 +29,7 @@ TABLES = {
     "streaming": "bench_streaming.py",
     "growth": "bench_growth.py",
     "monitoring": "bench_monitoring.py",
+    "online": "bench_online.py",
     "decisions": "bench_decisions.py",
     "squared_kernel": "bench_squared_kernel.py",
     "coverage": "bench_coverage.py",

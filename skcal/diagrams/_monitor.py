@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import binomtest
+from sklearn.utils.validation import check_is_fitted
 
 from skcal._input._validation import check_flag
 from skcal._numerics.monitoring._betting_evidence import find_price
@@ -20,8 +21,10 @@ from skcal.diagrams._figure import (
     open_figure,
 )
 from skcal.diagrams._notebook import ShownInNotebooks
+from skcal.diagrams._online import OnlineView, draw_map
 from skcal.diagrams._style import CURVE_STYLES, check_look, choose_pale_color, merge_style
 from skcal.monitoring import CalibrationMonitor
+from skcal.recalibration import OnlineRecalibration
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -41,13 +44,14 @@ class MonitorDisplay(ShownInNotebooks):
     threshold and its alarms. On the right the mean outcome of the rows in each bin over their mean
     prediction, before and after the change point (or before, during and after a deviation that is
     over), each with a 95 % interval of Wilson for itself alone; for a promise the error rate of the
-    accepted rows in these periods.
+    accepted rows in these periods. Of an `OnlineRecalibration`, on the right, how the slope and the
+    intercept of its map moved.
 
     It is recommended to use :meth:`from_monitor` to create a display.
 
     Parameters
     ----------
-    monitor : CalibrationMonitor
+    monitor : CalibrationMonitor or OnlineRecalibration
         What is drawn, as it is when `plot` is called.
 
     Attributes
@@ -66,9 +70,9 @@ class MonitorDisplay(ShownInNotebooks):
     change_line_ : matplotlib Artist or None
         Vertical line at the estimated change point, if there is one.
     points_ : list of matplotlib Artists
-        Points of the bins, for each period.
+        Points of the bins, for each period; lines of slope and intercept.
     ref_line_ : matplotlib Artist
-        The diagonal, or a line at the error rate that was promised.
+        The diagonal, or a line at the error rate that was promised, or at no repair.
     axes_ : ndarray of matplotlib Axes
         Axes of the evidence, of the bins, and of the detector if there is one.
     figure_ : matplotlib Figure
@@ -108,18 +112,22 @@ class MonitorDisplay(ShownInNotebooks):
     axes_: np.ndarray
     figure_: Figure
 
-    def __init__(self, monitor: CalibrationMonitor) -> None:
+    def __init__(self, monitor: CalibrationMonitor | OnlineRecalibration) -> None:
         self.monitor = monitor
 
     @classmethod
     def from_monitor(
-        cls, monitor: CalibrationMonitor, *, ax: Any = None, **plot_kwargs: Any
+        cls,
+        monitor: CalibrationMonitor | OnlineRecalibration,
+        *,
+        ax: Any = None,
+        **plot_kwargs: Any,
     ) -> MonitorDisplay:
         """Draw a monitor.
 
         Parameters
         ----------
-        monitor : CalibrationMonitor
+        monitor : CalibrationMonitor or OnlineRecalibration
             A monitor that has taken in some rows.
         ax : array-like of matplotlib axes, default=None
             As many axes as `axes_` has, which show no other display. None creates a new figure and
@@ -164,7 +172,8 @@ class MonitorDisplay(ShownInNotebooks):
         threshold_kwargs : dict, default=None
             Keyword arguments of matplotlib's `axhline` for the line at 1 / `alpha`.
         point_kwargs : dict, default=None
-            Keyword arguments of matplotlib's `errorbar` for the points and intervals of the bins.
+            Keyword arguments of matplotlib's `errorbar` for the points and intervals of the bins,
+            or of its `plot` for slope and intercept.
         ref_line_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the diagonal, or of its `axhline` for a
             promise.
@@ -176,11 +185,14 @@ class MonitorDisplay(ShownInNotebooks):
         self : object
             The display itself.
         """
-        if not isinstance(self.monitor, CalibrationMonitor):
+        if not isinstance(self.monitor, CalibrationMonitor | OnlineRecalibration):
             raise ValueError(
-                f"monitor must be a CalibrationMonitor; got a {type(self.monitor).__name__}."
+                "monitor must be a CalibrationMonitor or an OnlineRecalibration; got a "
+                f"{type(self.monitor).__name__}."
             )
-        if self.monitor.n_samples_ == 0:
+        if isinstance(self.monitor, OnlineRecalibration):
+            check_is_fitted(self.monitor)
+        if self._shown.n_samples_ == 0:
             raise ValueError("monitor holds no rows; update it with some first.")
         check_flag("despine", despine)
         check_look(
@@ -189,7 +201,7 @@ class MonitorDisplay(ShownInNotebooks):
             point_kwargs=point_kwargs,
             ref_line_kwargs=ref_line_kwargs,
         )
-        has_detector = self.monitor.run_length is not None
+        has_detector = self._shown.run_length is not None
         with open_figure(ax, 3 if has_detector else 2, panels=ax is None) as axes:
             check_alone(axes, "the title tells the alarms of one monitor")
             left, right, *below = axes
@@ -206,8 +218,12 @@ class MonitorDisplay(ShownInNotebooks):
                 look = place | {"frameon": False} if ax is None else {"edgecolor": "none"}
                 one.legend(**look, fontsize="small")
             keep_shown([self.line_], ("Evidence",))
-            draw = self._draw_bins if self.monitor.promise is None else self._draw_rates
-            draw(right, point_kwargs, ref_line_kwargs, despine)
+            if isinstance(self.monitor, OnlineRecalibration):
+                course = self._shown.history_, point_kwargs, ref_line_kwargs
+                self.ref_line_, self.points_ = draw_map(right, *course, despine=despine)
+            else:
+                draw = self._draw_bins if self._shown.promise is None else self._draw_rates
+                draw(right, point_kwargs, ref_line_kwargs, despine)
             if despine:
                 for one in (left, *below):
                     one.spines[["top", "right"]].set_visible(False)
@@ -218,11 +234,16 @@ class MonitorDisplay(ShownInNotebooks):
             self.axes_, self.figure_ = axes, left.figure
         return self
 
+    @property
+    def _shown(self):
+        is_online = isinstance(self.monitor, OnlineRecalibration)
+        return OnlineView(self.monitor) if is_online else self.monitor
+
     def _draw_evidence(self, ax, line_style, threshold_style):
         from matplotlib.lines import Line2D
         from matplotlib.ticker import MaxNLocator
 
-        monitor = self.monitor
+        monitor = self._shown
         axis, history = self._list_history()
         what = "calibration" if monitor.promise is None else "the promise"
         look = {**CURVE_STYLES[0], "linewidth": 1.5, "label": f"Evidence against {what}"}
@@ -244,7 +265,7 @@ class MonitorDisplay(ShownInNotebooks):
         """Course of the detector, its threshold, and points at its alarms."""
         from matplotlib.ticker import MaxNLocator
 
-        monitor, (axis, history) = self.monitor, self._list_history()
+        monitor, (axis, history) = self._shown, self._list_history()
         look = {"color": CURVE_STYLES[2]["color"], "linewidth": 1.5, "label": "Detector of changes"}
         if len(history) == 1:
             look["marker"] = "o"
@@ -264,7 +285,7 @@ class MonitorDisplay(ShownInNotebooks):
 
     def _list_history(self):
         """Whether rows or times are counted, and the largest values of each."""
-        history = self.monitor.history_
+        history = self._shown.history_
         axis = "time" if "time" in history else "row"
         # Rows of one date would make a vertical line.
         return axis, history.groupby(axis, as_index=False).max()
@@ -275,7 +296,7 @@ class MonitorDisplay(ShownInNotebooks):
 
         axis, history = self._list_history()
         ax.yaxis.set_major_formatter(FuncFormatter(_write_power))
-        counted = "Row" if self.monitor.promise is None else "Accepted row"
+        counted = "Row" if self._shown.promise is None else "Accepted row"
         ax.set(xlabel="Time" if axis == "time" else counted, ylabel=quantity)
         if history[axis].dtype.kind == "M":
             ticks = AutoDateLocator(maxticks=8)
@@ -291,7 +312,7 @@ class MonitorDisplay(ShownInNotebooks):
 
     def _mark_alarm(self, ax, axis, start):
         """Lines at the alarm and the change point."""
-        monitor, has_times = self.monitor, axis == "time"
+        monitor, has_times = self._shown, axis == "time"
         self.alarm_line_ = self.change_line_ = None
         if monitor.alarm_ is not None:
             look = {"color": CURVE_STYLES[1]["color"], "linewidth": 1.0, "label": "Alarm"}
@@ -305,7 +326,7 @@ class MonitorDisplay(ShownInNotebooks):
 
     def _tell_alarms(self, axis):
         """The title: the alarm, and the last one at a change."""
-        monitor, found = self.monitor, []
+        monitor, found = self._shown, []
         for name, row, time in (
             ("", monitor.alarm_, monitor.alarm_time_),
             ("at a change ", monitor.change_alarm_, monitor.change_alarm_time_),
@@ -321,7 +342,7 @@ class MonitorDisplay(ShownInNotebooks):
         """Mean outcomes in bins over their mean predictions."""
         self.ref_line_ = draw_diagonal(ax, ref_style)
         self._draw_points(ax, style)
-        reduction, pos_label = name_problem(self.monitor, None)
+        reduction, pos_label = name_problem(self._shown, None)
         label = name_label(reduction, pos_label)
         keep_shown(self.points_, name_axes(reduction), label)
         finish_axes(ax, name_axes(reduction, label), despine=despine)
@@ -330,7 +351,7 @@ class MonitorDisplay(ShownInNotebooks):
         """Error rates of the accepted rows in each period, and the one that was promised."""
         from matplotlib.lines import Line2D
 
-        at_most = self.monitor.promise["at_most"]
+        at_most = self._shown.promise["at_most"]
         look = {"color": choose_pale_color(ax), "linestyle": ":", "linewidth": 1.2, "zorder": 1.8}
         look["label"] = f"Promised: at most {100 * at_most:.3g} %"
         self.ref_line_ = ax.axhline(at_most, **merge_style(look, ref_style, Line2D))
@@ -346,7 +367,7 @@ class MonitorDisplay(ShownInNotebooks):
         from matplotlib.lines import Line2D
 
         self.points_ = []
-        table = self.monitor.to_frame()
+        table = self._shown.to_frame()
         what = "deviation" if "during" in set(table["period"]) else "change"
         for k, (period, part) in enumerate(table.groupby("period", sort=False)):
             hits = (part["n_samples"] * part["mean_outcome"]).round().astype(int)
@@ -363,7 +384,7 @@ class MonitorDisplay(ShownInNotebooks):
             look = {"marker": _MARKERS[k], "markersize": 5, "linestyle": "none", "elinewidth": 1}
             look |= {"color": CURVE_STYLES[k]["color"], "label": f"{name} ({size:,})"}
             look = merge_style(look, style, Line2D)
-            places = part["mean_prediction"] if self.monitor.promise is None else [k]
+            places = part["mean_prediction"] if self._shown.promise is None else [k]
             points, _, _ = ax.errorbar(places, means, yerr=reach, **look)
             self.points_.append(points)
 

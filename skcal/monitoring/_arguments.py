@@ -3,24 +3,9 @@
 import numpy as np
 
 from skcal._input._batches._batch_rows import list_samples
-from skcal._input._validation import check_integer, refuse_unknown_options
+from skcal._input._validation import refuse_unknown_options
 from skcal.monitoring._promise import accept_rows
 from skcal.monitoring._times import check_order_of_times, read_times
-
-
-def check_memories(memories):
-    """Memories as a tuple, or a ValueError."""
-    if not isinstance(memories, tuple | list) or not memories:
-        raise ValueError(
-            f"memories must be a tuple of numbers of rows, or None for all; got {memories!r}."
-        )
-    checked = tuple(
-        None if rows is None else check_integer("memories", rows, minimum=1, maximum=10**12)
-        for rows in memories
-    )
-    if len(set(checked)) < len(checked):
-        raise ValueError(f"memories must be distinct; got {memories!r}.")
-    return checked
 
 
 def refuse_options(name, unknown):

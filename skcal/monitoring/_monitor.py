@@ -16,6 +16,7 @@ from skcal._input._batches._batch_rows import (
     is_empty,
 )
 from skcal._input._batches._grouped import check_same_settings
+from skcal._input._memories import check_memories
 from skcal._input._validation import (
     check_flag,
     check_inside,
@@ -27,12 +28,7 @@ from skcal._numerics.monitoring._betting_evidence import log_mean_exp
 from skcal._tools._arrays import list_column_names
 from skcal._tools._show_record import write_html
 from skcal._tools._typing import ArrayLike
-from skcal.monitoring._arguments import (
-    check_given,
-    check_memories,
-    read_rows,
-    refuse_options,
-)
+from skcal.monitoring._arguments import check_given, read_rows, refuse_options
 from skcal.monitoring._describe import describe_monitor
 from skcal.monitoring._experts import Rules
 from skcal.monitoring._frames import (

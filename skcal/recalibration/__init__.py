@@ -15,6 +15,8 @@ from skcal.recalibration._matrix_scaling import MatrixScaling
 from skcal.recalibration._multicalibrated_classifier import PARTS as _PARTS
 from skcal.recalibration._multicalibrated_classifier import MulticalibratedClassifierCV
 from skcal.recalibration._names import get_recalibrator, get_recalibrator_names
+from skcal.recalibration._online import OnlineRecalibration
+from skcal.recalibration._online_classifier import OnlineRecalibratedClassifier
 from skcal.recalibration._platt_scaling import PlattScaling
 from skcal.recalibration._quadratic_scaling import QuadraticScaling
 from skcal.recalibration._randomized_smoothing import RandomizedSmoothing
@@ -41,6 +43,8 @@ __all__ = [
     "MatrixScaling",
     "MulticalibratedClassifierCV",
     "NotClassScoresError",
+    "OnlineRecalibratedClassifier",
+    "OnlineRecalibration",
     "PlattScaling",
     "QuadraticScaling",
     "RandomizedSmoothing",

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skcal._numerics.monitoring._online import OnlineState
 from skcal._numerics.recalibration._fold_average import FoldAverage
 from skcal._numerics.recalibration._venn_abers import VennAbersMap
 from skcal._tools._show_record import as_record
@@ -177,4 +178,5 @@ FITTED = (
     BinnedSigmoidMap,
     QuadraticMap,
     VennAbersMap,
+    OnlineState,
 )

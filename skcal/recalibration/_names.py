@@ -53,7 +53,8 @@ def get_recalibrator_names() -> list[str]:
     Returns
     -------
     list of str
-        Sorted names for :func:`get_recalibrator`.
+        Sorted names for :func:`get_recalibrator`: of those that are fitted once, to rows in any
+        order.
 
     Examples
     --------
@@ -108,4 +109,6 @@ def _list_classes():
 
 
 def _is_recalibrator(kind):
-    return isinstance(kind, type) and BaseRecalibrator in kind.__mro__[1:]
+    """Whether a class is a recalibrator that is fitted once, to rows in any order."""
+    is_one = isinstance(kind, type) and BaseRecalibrator in kind.__mro__[1:]
+    return is_one and not hasattr(kind, "partial_fit")

@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 
 from skcal.diagrams import MonitorDisplay
 from skcal.monitoring import CalibrationMonitor
+from skcal.recalibration import OnlineRecalibration
 
 PROMISE = {"threshold": 0.8, "at_most": 0.125}
 DAYS = pd.date_range("2026-03-02", periods=20)
@@ -299,3 +300,26 @@ def test_axes_of_another_monitor_are_refused():
     assert not any(ax.has_data() for ax in other)
     other[0].axhline(1)  # a line of the user
     MonitorDisplay.from_monitor(feed(), ax=other)
+
+
+def test_a_recalibrator_that_learns_while_it_runs():
+    """Its evidence on the left, and on the right how its map moved."""
+    rng, n = np.random.default_rng(0), 1500
+    v = rng.uniform(0.2, 0.6, n)
+    y = rng.random(n) < v + 0.2 * (np.arange(n) >= 1000)
+    recalibrator = OnlineRecalibration().fit(v[:, None], y)
+    display = MonitorDisplay.from_monitor(recalibrator, despine=True)
+    history, (left, right) = recalibrator.history_, display.axes_
+    expected = np.column_stack([history["row"], history["log_e_value"] / np.log(10)])
+    np.testing.assert_allclose(display.line_.get_xydata(), expected)
+    assert display.alarm_line_.get_xdata() == [recalibrator.alarm_] * 2
+    assert left.get_title() == f"Alarm at row {recalibrator.alarm_:,}"
+    for line, values in zip(
+        display.points_, (history["slope"] - 1, history["intercept"]), strict=True
+    ):
+        np.testing.assert_allclose(line.get_ydata(), values)
+    assert right.get_ylabel() == "Repair of the log odds"
+    one = OnlineRecalibration(classes=[0, 1]).fit(v[:1, None], [1])
+    assert MonitorDisplay.from_monitor(one).axes_[0].get_title() == "No alarm in 1 row"
+    with pytest.raises(ValueError, match="not fitted"):
+        MonitorDisplay.from_monitor(OnlineRecalibration())

@@ -52,6 +52,7 @@ OPTIONS = {
     "at_most": mostly([0.05, 0.5, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan, "x"]),
     "band": mostly(["wilson", "isotonic", "belt", "consistency", None], ["x"]),
     "bandwidth": mostly([None, 1e-6, 0.01, 0.1, 1.0, 1e3, HUGE], [0.0, -1.0, np.nan, "x"]),
+    "chunk_size": mostly([100, 1, 7], [0, -1, 1.5, "x", None]),
     "batch": mostly(["rows", "whole", "dependent"], ["x", None]),
     "block_size": mostly([None, 2, 3, 1], [0, 2.0, np.sqrt]),
     "confidence_level": mostly([0.95, 0.5, 1e-9, np.nextafter(1, 0)], [0, 1, np.nan]),

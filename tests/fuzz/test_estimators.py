@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.naive_bayes import GaussianNB
 
 from skcal.diagrams import StabilityDisplay
 from skcal.metrics import MEASURES, smooth_ece
@@ -24,6 +25,8 @@ from skcal.recalibration import (
     HistogramBinning,
     IsotonicRecalibration,
     MulticalibratedClassifierCV,
+    OnlineRecalibratedClassifier,
+    OnlineRecalibration,
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
@@ -80,7 +83,8 @@ def predict(model, X):
     return proba.astype(float)
 
 
-test_hostile_rows = hostile_calls({R.__name__: (fit_recalibrator, scored(R)) for R in CLASSES})
+EVERY = [*CLASSES, OnlineRecalibration]
+test_hostile_rows = hostile_calls({R.__name__: (fit_recalibrator, scored(R)) for R in EVERY})
 
 VALUES = [None, -1, 0, 1, 0.5, 1e300, 10**400, "x", "nan", [], {}, [0], [[1]], {"x": 1}, True]
 DELETED, UNDAMAGED = "deleted", "as it was"
@@ -89,7 +93,7 @@ DELETED, UNDAMAGED = "deleted", "as it was"
 @st.composite
 def damaged(draw):
     """What `to_dict` gave, of which a value is replaced or taken out."""
-    R = draw(st.sampled_from(CLASSES))
+    R = draw(st.sampled_from(EVERY))
     X, y = make_scores(draw(st.sampled_from([2, 3])))
     data = json.loads(json.dumps(make(R).fit(X, y).to_dict()))
     places = list(walk(data))
@@ -204,6 +208,24 @@ def test_classifiers_that_abstain(
     model.fit(X, y, clusters=member, **choose_weights(classifier, sample_weight))
     model.predict(X)
     return model.predict_proba(X), model.accepts(X).astype(float)
+
+
+@hostile(
+    classified(SIZES),
+    options(OnlineRecalibratedClassifier, skip=["estimator", "recalibrator"]),
+    options(OnlineRecalibration, skip=["classes"]),
+    classifier=mostly(["scores", "echo", "learns"], ["text"]),
+)
+def test_repair_while_it_runs(labels, X, y, sample_weight, classifier, chunk_size, **settings):
+    estimator = GaussianNB() if classifier == "learns" else CLASSIFIERS[classifier]()
+    if classifier in ("scores", "echo"):
+        estimator = FrozenEstimator(estimator.fit(X, y))
+    given = {"recalibrator": OnlineRecalibration(**settings), "chunk_size": chunk_size}
+    model = OnlineRecalibratedClassifier(estimator, **given)
+    model.fit(X, y, sample_weight=sample_weight)
+    half = slice(0, len(y) // 2 + 1)
+    model.partial_fit(X[half], y[half])
+    return predict(model, X)
 
 
 @hostile(classified(SIZES), options(CrossFitProba, skip=["estimator"]), **FITS)

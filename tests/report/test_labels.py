@@ -121,6 +121,7 @@ def test_estimators_of_several_labels():
             {"groups": Y[:, 0]},
             "groups must be None for reduction='multilabel'.*one label at a time",
         ),
+        ({"features": {"x": np.arange(3)}}, "features must be None for reduction"),
         ({"clinical": True}, "clinical must be False for reduction='multilabel'"),
         ({"pos_label": 1}, "pos_label must be None for reduction='multilabel'"),
         ({"y_proba": {"a": P, "b": P}}, "y_proba must be that of one model"),

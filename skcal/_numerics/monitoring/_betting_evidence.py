@@ -26,8 +26,13 @@ def list_payments(n_before, n):
     half is paid in bit by bit, so that after many calm rows there is money for bets that have not
     lost yet: 1 / (2 + log(1 + t)) is kept back after row t.
     """
-    kept = 1 / (2 + np.log1p(np.arange(n_before, n_before + n + 1)))
+    kept = keep_back(np.arange(n_before, n_before + n + 1))
     return kept[:-1] - kept[1:], kept[1:]
+
+
+def keep_back(n_rows):
+    """Part of the wealth that is not bet yet after some rows."""
+    return 1 / (2 + np.log1p(n_rows))
 
 
 def advance_stakes(log_stakes, log_sums, paid, kept):
