@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import cross_validate
 
 from skcal import inference, monitoring, recalibration, regression, shift, streaming, survival
@@ -164,6 +165,10 @@ OWNERS = {
     "RecalibratedClassifierCV": lambda: RecalibratedClassifierCV(ECHO, cv=2).fit(TRIPLE, LABELS),
     "MulticalibratedClassifierCV": lambda: recalibration.MulticalibratedClassifierCV(
         ECHO, cv=2
+    ).fit(TRIPLE, LABELS),
+    "OnlineRecalibration": lambda: recalibration.OnlineRecalibration().fit(TRIPLE, LABELS),
+    "OnlineRecalibratedClassifier": lambda: recalibration.OnlineRecalibratedClassifier(
+        FrozenEstimator(ECHO)
     ).fit(TRIPLE, LABELS),
     "AbstainingClassifierCV": lambda: AbstainingClassifierCV(ECHO, at_most=0.9, random_state=0).fit(
         TRIPLE, LABELS

@@ -19,6 +19,8 @@ from skcal.recalibration import (
     AutoRecalibration,
     CrossFitProba,
     MulticalibratedClassifierCV,
+    OnlineRecalibratedClassifier,
+    OnlineRecalibration,
     RecalibratedClassifierCV,
     TemperatureScaling,
 )
@@ -30,7 +32,7 @@ from tests.test_compatibility import CALLS, OF_FEW_LABELS, PREDICTIONS, read_ans
 OWN = [name for name in CALLS if not name.endswith((".from_estimator", ".from_cv_results"))]
 # Arguments with a column of probabilities for each label; X is one of maps of classes.
 PROBABILITIES = {"y_proba", "other", "y_proba_new", "y_proba_check", "test_proba", "baseline"}
-MAPS = ("BaseRecalibrator.", "VennAbers.", "PriorShift.", "AutoRecalibration.")
+MAPS = ("BaseRecalibrator.", "VennAbers.", "PriorShift.", "AutoRecalibration.", "OnlineRecalibration.")
 # Of these the labels of columns are named from the start.
 WITH_LABELS = ("CalibrationSummary.", "GroupedSummary.", "CalibrationMonitor.", "GroupedMonitor.")
 WITH_LABELS += ("summarize_batches", "monitor_batches")
@@ -155,10 +157,12 @@ EXACT = {
 FITTED = {
     "temperature": TemperatureScaling,
     "shift": PriorShift,
+    "online": OnlineRecalibration,
     "choice": lambda: AutoRecalibration(["temperature", "platt"]),
     "cross-fit": lambda: CrossFitProba(GaussianNB(), cv=2),
     "wrapper": lambda: RecalibratedClassifierCV(GaussianNB(), cv=2),
     "groups": lambda: MulticalibratedClassifierCV(GaussianNB(), cv=2),
+    "learning": lambda: OnlineRecalibratedClassifier(GaussianNB()),
     "abstaining": lambda: AbstainingClassifierCV(GaussianNB(), at_most=0.9, random_state=0),
 }
 

@@ -189,6 +189,32 @@ class OnlineRecalibration(BaseRecalibrator):
         self.alpha = alpha
         self.batch = batch
 
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Forget all, and learn rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes) or (n_samples, 1)
+            Class scores; see `partial_fit`.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights in [0, 1000]; see `partial_fit`.
+
+        Returns
+        -------
+        self : object
+            The recalibrator itself.
+
+        Raises
+        ------
+        NotClassScoresError
+            If X holds no scores of the classes in y.
+        ValueError
+            If another argument is invalid.
+        """
+        return super().fit(X, y, sample_weight)
+
     @as_task
     def partial_fit(
         self,
