@@ -32,7 +32,13 @@ from tests.test_compatibility import CALLS, OF_FEW_LABELS, PREDICTIONS, read_ans
 OWN = [name for name in CALLS if not name.endswith((".from_estimator", ".from_cv_results"))]
 # Arguments with a column of probabilities for each label; X is one of maps of classes.
 PROBABILITIES = {"y_proba", "other", "y_proba_new", "y_proba_check", "test_proba", "baseline"}
-MAPS = ("BaseRecalibrator.", "VennAbers.", "PriorShift.", "AutoRecalibration.", "OnlineRecalibration.")
+MAPS = (
+    "BaseRecalibrator.",
+    "VennAbers.",
+    "PriorShift.",
+    "AutoRecalibration.",
+    "OnlineRecalibration.",
+)
 # Of these the labels of columns are named from the start.
 WITH_LABELS = ("CalibrationSummary.", "GroupedSummary.", "CalibrationMonitor.", "GroupedMonitor.")
 WITH_LABELS += ("summarize_batches", "monitor_batches")
