@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 from itertools import product
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from scipy.special import expit, logit, softmax
 from sklearn.base import clone
 
+from skcal._numerics.monitoring import _online
 from skcal._numerics.monitoring._online import learn_at_once, learn_in_order, make_state
 from skcal._numerics.monitoring._online_mixture import mix
+from skcal._numerics.monitoring._online_rows import learn_rows, load_learner
 from skcal._numerics.recalibration._online_maps import (
     apply_maps,
     learn_batch,
@@ -171,6 +174,43 @@ def test_reference_row_by_row(n_classes):
     mapped = np.exp(apply_maps(maps[0], np.log(X)))
     expected = weights[:2].sum() * X + np.tensordot(weights[2:], mapped, 1)
     np.testing.assert_allclose(fitted.predict_proba(X), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.fixture(params=["interpreted", "compiled"])
+def learner(request):
+    """What learns arrays of rows, as Python runs it, which needs no numba, and as numba does."""
+    if request.param == "interpreted":
+        return learn_rows
+    pytest.importorskip("numba", reason="numba is not installed", exc_type=ImportError)
+    return load_learner()
+
+
+def test_many_rows_are_learned_by_compiled_code(learner, monkeypatch):
+    """From some number of rows on, however they are cut; nothing else tells."""
+    X, y = make_rows(300)
+    X[::50], weights = [1 - 1e-320, 1e-320], np.random.default_rng(0).exponential(size=300)
+    X[::30] = [0.0, 1.0]
+    expected = OnlineRecalibration().fit(X, y, weights)
+    used = []
+
+    def load():
+        return lambda *given: (used.append(len(given[0])), learner(*given))[1]
+
+    monkeypatch.setattr(_online, "load_learner", load)
+    monkeypatch.setattr(_online, "MANY_ROWS", 200)
+    found = OnlineRecalibration()
+    for rows in (slice(0, 90), slice(90, 300)):
+        found.partial_fit(X[rows], y[rows], sample_weight=weights[rows])
+    assert sum(used) > 100
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-10)
+    np.testing.assert_allclose(found.history_, expected.history_, rtol=1e-10, atol=1e-12)
+
+
+def test_numba_is_not_needed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)  # what is not installed
+    assert load_learner.__wrapped__() is None
+    monkeypatch.setattr(_online, "load_learner", pytest.fail)
+    OnlineRecalibration().fit(*make_rows(20))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

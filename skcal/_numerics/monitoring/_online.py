@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from skcal._numerics.monitoring._betting_evidence import keep_back, log_mean_exp
 from skcal._numerics.monitoring._online_mixture import find_weights, mix, start_pool
-from skcal._numerics.monitoring._online_rows import learn_rows
+from skcal._numerics.monitoring._online_rows import MANY_ROWS, learn_rows, load_learner
 from skcal._numerics.monitoring._sequential_bets import LARGEST_LOG_FACTOR
 from skcal._numerics.recalibration._online_maps import (
     DEPTH,
@@ -117,15 +117,22 @@ def _sort_rows(logs, codes):
 
 def _learn_two_classes(state, logs, codes, shares, memories):
     n, n_maps = len(codes), len(memories)
-    kept = keep_back(state.clocks[0] + np.arange(n + 1)).tolist()
-    rows = [0 if one is None else one for one in memories]
     places = np.array([[0, 0], [0, 1], [1, 1]]).T
-    known = np.column_stack([state.maps, state.curvatures[:, places[0], places[1]]])
-    maps, pool, factors = known.ravel().tolist(), state.pools[0].tolist(), [0.0] * n
-    given = (logs[:, 1] - logs[:, 0]).tolist(), codes.tolist(), shares.tolist()
-    state.log_wealth[0] = learn_rows(
-        *given, kept, rows, maps, pool, float(state.log_wealth[0]), factors
-    )
+    given = [
+        logs[:, 1] - logs[:, 0],
+        codes.astype(np.int64),
+        shares,
+        keep_back(state.clocks[0] + np.arange(n + 1)),
+        np.array([0.0 if rows is None else rows for rows in memories]),
+        np.column_stack([state.maps, state.curvatures[:, places[0], places[1]]]).ravel(),
+        state.pools[0],
+        np.zeros(n),
+    ]
+    learn = load_learner() if state.clocks[0] + n >= MANY_ROWS else None
+    if learn is None:
+        learn, given = learn_rows, [part.tolist() for part in given]  # Python is quick with lists
+    state.log_wealth[0] = learn(*given, float(state.log_wealth[0]))
+    *_, maps, pool, factors = given
     known = np.reshape(maps, (n_maps, 5))
     state.maps[:], state.pools[0] = known[:, :2], pool
     state.curvatures[:, places[0], places[1]] = known[:, 2:]

@@ -1,19 +1,39 @@
 """Rows of two classes, learned one after the other by the mixture and its maps.
 
-What `mix` and `learn_batch` say of single rows, in numbers of Python: a hundred times as fast.
+What `mix` and `learn_batch` say of single rows, in numbers of Python: a hundred times as fast, and
+where numba compiles it, several thousand times.
 """
 
+from functools import cache
 from math import exp, log, log1p
+from types import FunctionType
 
 from skcal._numerics.monitoring._online_mixture import SHARE
 from skcal._numerics.monitoring._sequential_bets import LARGEST_LOG_FACTOR
 from skcal._numerics.recalibration._online_maps import DEPTH, PRIOR
 
+# Rows from which on compiled code is worth loading: Python needs a second for them.
+MANY_ROWS = 10**5
 # The log odds of a row are found up to this part.
 _TOLERANCE, _MOST_STEPS = 1e-13, 100
 
 
-def learn_rows(logits, outcomes, shares, kept, memories, maps, pool, log_wealth, log_factors):
+@cache
+def load_learner():
+    """`learn_rows` compiled by numba for arrays, or None where it cannot be; see `load_kernel`."""
+    try:
+        import numba
+
+        names = dict(globals())
+        for function in (find_miss, learn, learn_rows):
+            plain = FunctionType(function.__code__, names)
+            names[function.__name__] = numba.njit(cache=True, nogil=True)(plain)
+        return names["learn_rows"]
+    except (ImportError, RuntimeError):
+        return None
+
+
+def learn_rows(logits, outcomes, shares, kept, memories, maps, pool, log_factors, log_wealth):
     """Learn rows in their order; all arguments but `log_wealth`, which is returned, are sequences.
 
     Rows have log odds, outcomes, and weights of at most 1. `kept` is what is kept back before each
@@ -29,21 +49,23 @@ def learn_rows(logits, outcomes, shares, kept, memories, maps, pool, log_wealth,
         still = kept[row] * exp(-log_wealth)
         factor = still + pool[0]
         for k in range(n_maps):
-            slope, intercept = maps[5 * k], maps[5 * k + 1]
-            logit = (1.0 + slope) * place + intercept
+            first = 5 * k
+            u, v = maps[first], maps[first + 1]
+            a, b, c = maps[first + 2], maps[first + 3], maps[first + 4]
+            logit = (1.0 + u) * place + v
             log_map = min(sign * logit, 0.0) - log1p(exp(-abs(logit)))
             log_ratio = log_map - log_scores
             if sign * z < -DEPTH:  # a wrong label, maybe
                 log_ratio = min(log_ratio, LARGEST_LOG_FACTOR)
             pool[k + 1] *= exp(share * log_ratio)
             factor += pool[k + 1]
-            maps[5 * k : 5 * k + 5] = learn(
-                maps[5 * k : 5 * k + 5], place, sign, share, memories[k]
-            )
+            u, v, a, b, c = learn(u, v, a, b, c, place, sign, share, memories[k])
+            maps[first], maps[first + 1] = u, v
+            maps[first + 2], maps[first + 3], maps[first + 4] = a, b, c
         slow = 1.0 - kept[row + 1] / kept[row]
         given = slow * still
         for j in range(n_pool):
-            leaving = slow if j and not memories[j - 1] else SHARE
+            leaving = slow if j > 0 and not memories[j - 1] else SHARE
             given += leaving * pool[j]
             pool[j] *= 1.0 - leaving
         for j in range(n_pool):
@@ -53,13 +75,12 @@ def learn_rows(logits, outcomes, shares, kept, memories, maps, pool, log_wealth,
     return log_wealth
 
 
-def learn(known, place, sign, share, memory):
+def learn(u, v, a, b, c, place, sign, share, memory):
     """Slope, intercept and curvatures of a map after a row of the log odds `place`.
 
     With the square of the rows before, and A^-1 x, the log loss of the row is least where its log
     odds, times the sign of its label, solve m = m_0 + s (1 - expit(m)).
     """
-    u, v, a, b, c = known
     if memory:
         left = exp(-share / memory)
         p, q = left * (a * u + b * v), left * (b * u + c * v)
