@@ -190,11 +190,12 @@ def check_rng(random_state):
 # rows that `read_rows` has read: arrays of any library.
 
 
-def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
+def check_sample_weight(sample_weight, n_samples, name="sample_weight", *, may_vanish=False):
     """Read and check weights, which may be None; see `check_weights`."""
     if sample_weight is None:
         return None
-    return check_weights(read_numbers(name, sample_weight), n_samples, name)
+    numbers = read_numbers(name, sample_weight)
+    return check_weights(numbers, n_samples, name, may_vanish=may_vanish)
 
 
 def check_labels(name, values, device=None):
@@ -202,8 +203,8 @@ def check_labels(name, values, device=None):
     return check_target(name, read_labels(name, values, device))
 
 
-def check_weights(weights, n_samples, name="sample_weight"):
-    """Check weights: one for each row, finite, none negative, not all zero.
+def check_weights(weights, n_samples, name="sample_weight", *, may_vanish=False):
+    """Check weights: one for each row, finite, none negative, not all zero unless they may be.
 
     Returns an array of a real type: the array itself if its scale is moderate.
     """
@@ -222,6 +223,8 @@ def check_weights(weights, n_samples, name="sample_weight"):
             f"{name} must be finite and not negative; got {weights[row]} at row {row}."
         )
     if high == 0:
+        if may_vanish:
+            return weights
         raise ValueError(f"{name} must hold at least one positive weight; all are zero.")
     # Sums and products of larger or smaller weights would overflow or vanish. As counts, many rows
     # remain many, and next to none remain next to none.

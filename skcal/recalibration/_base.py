@@ -339,11 +339,11 @@ class BaseRecalibrator(
         scores = level_scores(scores, self.input, self._depth)
         self._fit_known(scores, codes, sample_weight, find_resolution(X), known)
 
-    def _read_labelled(self, X, y, sample_weight, classes, *, reset=True):
+    def _read_labelled(self, X, y, sample_weight, classes, *, reset=True, may_vanish=False):
         """Checked rows, the places of their labels or their soft labels, and weights.
 
         `classes` are as the parameter says, and without `reset` those that columns have already.
-        Sets what tells of columns.
+        Weights may all be zero if `may_vanish`. Sets what tells of columns.
         """
         check_option("input", self.input, ("proba", "logits"))
         self._check_options()
@@ -361,7 +361,7 @@ class BaseRecalibrator(
             X = self._validate(X, reset=reset)
             check_consistent_length(X, shares)
             found = list_soft_labels(self.classes, shares.shape[1])
-        sample_weight = check_weights(sample_weight, X.shape[0])
+        sample_weight = check_weights(sample_weight, X.shape[0], may_vanish=may_vanish)
         labels = name_columns(X.shape[1], found, classes, type(self).__name__)
         check_column_order("X", columns, labels, "classes")
         self._order = np.argsort(labels, kind="stable")

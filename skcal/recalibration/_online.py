@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from scipy.special import log_softmax
+from sklearn.utils.validation import check_is_fitted
 
 from skcal._fitting._folds import restored_on_error
 from skcal._input._memories import check_memories
@@ -253,7 +254,8 @@ class OnlineRecalibration(BaseRecalibrator):
         """
         with restored_on_error(self):
             is_new = "classes_" not in vars(self)
-            self._learn_checked(X, y, sample_weight, self._name_classes(classes), is_new)
+            named = self._name_classes(classes)
+            self._learn_checked(X, y, sample_weight, named, is_new=is_new, may_vanish=True)
             if classes is not None and is_new:
                 self._name_classes(classes)  # which agree with the parameter, too
         return self
@@ -266,6 +268,7 @@ class OnlineRecalibration(BaseRecalibrator):
         OnlineRecalibration
             Its `to_dict` takes a few kB. `partial_fit` raises an error, `fit` starts anew.
         """
+        check_is_fitted(self)
         frozen = deepcopy(self)
         frozen._history, frozen._is_frozen = self._history[:0], True
         return frozen
@@ -285,7 +288,8 @@ class OnlineRecalibration(BaseRecalibrator):
         """
         import pandas as pd
 
-        names = ["all" if rows is None else f"last_{rows}" for rows in self.memories]
+        check_is_fitted(self)
+        names = ["all" if rows is None else f"last_{rows}" for rows in self._memories]
         columns = ["row", "log_e_value", "slope", "intercept", "scores", *names]
         points = self._history
         if len(points) == 0 or points[-1, 0] < self.n_samples_seen_:
@@ -310,12 +314,19 @@ class OnlineRecalibration(BaseRecalibrator):
         return self.classes_[np.argsort(self._order)]
 
     def _fit_checked(self, X, y, sample_weight):
-        self._learn_checked(X, y, sample_weight, self.classes, True)
+        self._learn_checked(X, y, sample_weight, self.classes)
 
-    def _learn_checked(self, X, y, sample_weight, classes, is_new):
+    def _learn_checked(self, X, y, sample_weight, classes, *, is_new=True, may_vanish=False):
         if not is_new and self._is_frozen:
             raise ValueError("The map is frozen; what `freeze` was called of learns on.")
-        X, codes, weights, *_ = self._read_labelled(X, y, sample_weight, classes, reset=is_new)
+        if not is_new and check_memories(self.memories) != self._memories:
+            raise ValueError(
+                f"memories must stay as they were, {self._memories}; got {self.memories!r}. Call "
+                "fit to start anew."
+            )
+        X, codes, weights, *_ = self._read_labelled(
+            X, y, sample_weight, classes, reset=is_new, may_vanish=may_vanish
+        )
         if weights is not None and weights.max() > _LARGEST_WEIGHT:
             raise ValueError(
                 f"sample_weight must be at most {_LARGEST_WEIGHT}, because a row of weight w is "
@@ -328,7 +339,8 @@ class OnlineRecalibration(BaseRecalibrator):
         learn(scores, codes, weights)
 
     def _fit(self, scores, codes, sample_weight):
-        n_maps, n_classes = len(self.memories), len(self.classes_)
+        self._memories = check_memories(self.memories)
+        n_maps, n_classes = len(self._memories), len(self.classes_)
         self._depth, self._is_frozen = np.inf, False
         self._state = make_state(n_maps, n_classes)
         self.n_samples_seen_, self.log_e_value_, self.alarm_ = 0, 0.0, None
@@ -338,9 +350,9 @@ class OnlineRecalibration(BaseRecalibrator):
     def _learn(self, scores, codes, sample_weight):
         logs = self._find_logs(scores)
         weights = np.ones(len(codes)) if sample_weight is None else sample_weight.astype(float)
-        if self.batch != "rows":
+        if self.batch != "rows" and len(codes) > 0:
             is_dependent = self.batch == "dependent"
-            rows = logs, codes, weights, self.memories
+            rows = logs, codes, weights, self._memories
             self._state, factor = learn_at_once(self._state, *rows, is_dependent=is_dependent)
             self._add_evidence(np.array([factor]), len(codes))
             return
@@ -348,7 +360,7 @@ class OnlineRecalibration(BaseRecalibrator):
         while start < len(codes):  # up to the next point of the history
             stop = start + self._stride - self._n_steps % self._stride
             part = (part_of[start:stop] for part_of in (logs, codes, weights))
-            self._state, factors = learn_in_order(self._state, *part, self.memories)
+            self._state, factors = learn_in_order(self._state, *part, self._memories)
             self._add_evidence(factors, len(factors))
             start = stop
 

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skcal._fitting._classifier_scores import score_rows, spread_columns
+from skcal._fitting._classifier_scores import check_method, score_rows, spread_columns
 from skcal._fitting._folds import (
     METHODS,
     check_classifier,
@@ -52,7 +52,8 @@ class OnlineRecalibratedClassifier(
     chunk_size : int, default=100
         How many rows a classifier with `partial_fit` scores before it learns them; rows that
         follow in the same call are scored by what has learned these. Nothing is scored before
-        the first chunk. All rows of a call are one chunk for a `FrozenEstimator`.
+        the first chunk, of which the classifier must learn enough to give numbers. All rows of a
+        call are one chunk for a `FrozenEstimator`.
 
     Attributes
     ----------
@@ -137,7 +138,7 @@ class OnlineRecalibratedClassifier(
         with restored_on_error(self):
             for name in ("classes_", "estimator_", "recalibrator_"):
                 self.__dict__.pop(name, None)
-            self._learn(X, y, None, sample_weight)
+            self._learn(X, y, None, sample_weight, may_vanish=False)
         return self
 
     @as_task
@@ -174,7 +175,7 @@ class OnlineRecalibratedClassifier(
             If an argument is invalid.
         """
         with restored_on_error(self):
-            self._learn(X, y, classes, sample_weight)
+            self._learn(X, y, classes, sample_weight, may_vanish=True)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -225,18 +226,21 @@ class OnlineRecalibratedClassifier(
         """Names of the features, if the classifier has them."""
         return self.estimator_.feature_names_in_
 
-    def _learn(self, X, y, classes, sample_weight):
+    def _learn(self, X, y, classes, sample_weight, *, may_vanish):
         self._check_parameters()
         X, y = check_rows(self, X, y)
-        weights = check_sample_weight(sample_weight, len(y))
+        weights = check_sample_weight(sample_weight, len(y), may_vanish=may_vanish)
         known = self._find_classes(y, classes)
+        present = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        if len(present) == 0:
+            return
         frozen, is_new = isinstance(self.estimator, FrozenEstimator), "classes_" not in vars(self)
         if is_new:
             self.classes_, self.recalibrator_ = known, None
             self.estimator_ = self.estimator if frozen else clone(self.estimator)
-        size = len(y) if frozen else self.chunk_size
-        for start in range(0, len(y), size):
-            rows = np.arange(start, min(start + size, len(y)))
+        size = len(present) if frozen else self.chunk_size
+        for start in range(0, len(present), size):
+            rows = present[start : start + size]
             part, given = take_rows(X, rows), {}
             if weights is not None:
                 given["sample_weight"] = weights[rows]
@@ -289,6 +293,7 @@ class OnlineRecalibratedClassifier(
         known = vars(self).get("classes_")
         if known is None and isinstance(self.estimator, FrozenEstimator):
             check_is_fitted(self.estimator)
+            check_method(self.estimator, self._find_method())
             known = np.unique(self.estimator.classes_)
         if known is not None and given is not None and not np.array_equal(known, given):
             raise ValueError(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit, softmax
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from skcal._numerics.monitoring import _online
 from skcal._numerics.monitoring._online import learn_at_once, learn_in_order, make_state
@@ -293,6 +294,28 @@ def test_weights_are_rows_in_turn():
         OnlineRecalibration().fit(X, y, np.full(100, 1001))
 
 
+@pytest.mark.parametrize("batch", ["rows", "whole", "dependent"])
+def test_rows_without_weight_are_absent_in_calls_of_their_own(batch):
+    X, y = make_rows(40)
+    weights = np.arange(40) // 5 % 2
+    fitted = OnlineRecalibration(classes=[0, 1], batch=batch)
+    expected = OnlineRecalibration(classes=[0, 1], batch=batch)
+    for start in range(0, 40, 5):
+        rows = slice(start, start + 5)
+        fitted.partial_fit(X[rows], y[rows], sample_weight=weights[rows])
+        if weights[start]:
+            expected.partial_fit(X[rows], y[rows])
+        elif start == 0:
+            np.testing.assert_allclose(fitted.predict_proba(X), X, rtol=1e-12)
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+    assert fitted.history_.equals(expected.history_)
+    with pytest.raises(ValueError, match="at least one positive weight"):
+        fitted.fit(X, y, np.zeros(40))
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(40,\)"):
+        fitted.partial_fit(X, y, sample_weight=np.zeros(39))
+    assert fitted.n_samples_seen_ == 20
+
+
 def test_order_of_classes():
     X, y = make_rows(120, 3)
     names = np.array(["b", "c", "a"])
@@ -376,6 +399,20 @@ def test_bad_rows_change_nothing():
         assert pickle.dumps(fitted) == before
     with pytest.raises(ValueError, match=r"that are known, \[0, 1\]; got \[0, 1, 2\]"):
         fitted.partial_fit(X, y, classes=[0, 1, 2])
+    soft = np.column_stack([1 - X[:, 0], X[:, 0]])
+    for use in (fitted.fit, fitted.partial_fit):
+        with pytest.raises(ValueError, match="y must be one-dimensional"):
+            use(X, soft)
+    with pytest.raises(ValueError, match=r"memories must stay as they were.*got \(5,\)"):
+        fitted.set_params(memories=(5,)).partial_fit(X, y)
+    assert list(fitted.history_.columns[-3:]) == ["all", "last_1000", "last_100"]
+
+
+def test_before_the_first_label():
+    for use in (lambda one: one.history_, OnlineRecalibration.freeze):
+        with pytest.raises(NotFittedError):
+            use(OnlineRecalibration())
+    assert not hasattr(OnlineRecalibration(), "history_")
 
 
 def test_classes_of_the_first_call():

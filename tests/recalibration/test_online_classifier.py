@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -88,11 +88,31 @@ def test_weights_and_options_reach_their_places():
     assert model.recalibrator_.log_e_value_ != other.recalibrator_.log_e_value_
 
 
+def test_rows_without_weight_are_absent():
+    """Also where a whole chunk has none, which naive Bayes refuses, or the first call."""
+    X, y = make_stream(300)
+    weights = np.repeat([0.0, 1.0, 0.0, 1.0, 1.0], 60)
+    options = {"estimator": GaussianNB(), "chunk_size": 60}
+    expected = OnlineRecalibratedClassifier(**options).fit(X[weights > 0], y[weights > 0])
+    whole = OnlineRecalibratedClassifier(**options).fit(X, y, weights)
+    parts = OnlineRecalibratedClassifier(**options)
+    for start in range(0, 300, 60):
+        rows = slice(start, start + 60)
+        parts.partial_fit(X[rows], y[rows], ["no", "yes"], weights[rows])
+    for model in (whole, parts):
+        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+        assert model.recalibrator_.n_samples_seen_ == 120
+    with pytest.raises(ValueError, match="at least one positive weight"):
+        whole.fit(X, y, 0 * weights)
+
+
 def test_bad_arguments():
     X, y = make_stream(60)
+    line = FrozenEstimator(LinearRegression().fit(X, y == "yes"))
     for options, message in (
         ({"estimator": LogisticRegression()}, "estimator must have partial_fit, or be fitted"),
         ({"estimator": GaussianNB(), "recalibrator": "platt"}, "recalibrator must be None or an"),
+        ({"estimator": line}, "estimator must be a classifier, with the labels classes_"),
         ({"estimator": GaussianNB(), "chunk_size": 0}, "chunk_size must be"),
     ):
         with pytest.raises(ValueError, match=message):
