@@ -9,6 +9,9 @@ from itertools import product
 
 import numpy as np
 from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from timing import describe_machine, median_cpu_times, print_table, show_progress
 
@@ -20,6 +23,7 @@ from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import OnlineRecalibration
 
 N_ROWS, N_SEEDS, BLOCK = 10_000, 5, 1000
+RATES = 0.01, 0.1
 MEMORIES, BATCHES = OnlineRecalibration().memories, ("rows", "whole", "dependent")
 
 
@@ -62,14 +66,39 @@ def run_online(p, y):
     return np.where(y == 1, of_true, 1 - of_true), np.cumsum(factors)
 
 
-def run_refits(p, y, every, size, *, once=False):
-    """Platt's sigmoid of the last rows, fitted again after so many."""
+class LogOdds(ClassifierMixin, BaseEstimator):
+    """Its features are log odds."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0]
+
+    def predict(self, X):
+        return (X[:, 0] > 0).astype(int)
+
+
+def run_refits(p, y, every, size, method="sigmoid", *, once=False):
+    """scikit-learn's map of the last rows, fitted again after so many."""
     z, found = logit(p)[:, None], p.copy()
+    model = FrozenEstimator(LogOdds().fit(z, y))
     for start in range(every, len(p), every):
         rows = slice(0, size) if once else slice(max(0, start - size), start)
-        if len(set(y[rows])) == 2:
-            fitted = LogisticRegression(C=1e3).fit(z[rows], y[rows])
+        if np.bincount(y[rows], minlength=2).min() >= 5:  # as many as it has folds
+            fitted = CalibratedClassifierCV(model, method=method).fit(z[rows], y[rows])
             found[start : start + every] = fitted.predict_proba(z[start : start + every])[:, 1]
+    return found
+
+
+def run_gradient(p, y, rate):
+    """Platt's sigmoid, moved against the gradient of the log loss of each row."""
+    slope, intercept, found = 1.0, 0.0, np.empty(len(p))
+    for t, (z, label) in enumerate(zip(logit(p).tolist(), y.tolist(), strict=True)):
+        found[t] = expit(slope * z + intercept)
+        step = rate * (label - found[t])
+        slope, intercept = slope + step * z, intercept + step
     return found
 
 
@@ -86,8 +115,14 @@ def list_streams():
         for seed in range(N_SEEDS):
             eta, p, y = draw(name, seed)
             mixed, path = run_online(p, y)
-            answers = [p, run_refits(p, y, 1000, 1000, once=True), run_refits(p, y, 500, 2000)]
-            answers.append(mixed)
+            answers = [
+                p,
+                run_refits(p, y, 1000, 1000, once=True),
+                run_refits(p, y, 500, 2000),
+                run_refits(p, y, 500, 2000, "isotonic"),
+                *(run_gradient(p, y, rate) for rate in RATES),
+                mixed,
+            ]
             best = find_loss(eta, y).sum()
             losses.append([find_loss(q, y).sum() - best for q in answers])
             errors.append([find_smooth_errors(q, y) for q in answers])
@@ -335,14 +370,16 @@ def list_times():
 def main(n_streams=1000):
     print(describe_machine())
     rows = list(list_streams())
-    answers = ["scores", "Platt once", "Platt again", "online"]
+    answers = ["scores", "Platt once", "Platt again", "isotonic again"]
+    answers += [*(f"gradient {rate}" for rate in RATES), "online"]
+    n = 1 + len(answers)
     print(f"\nNats lost on {N_ROWS:,} rows above the truth, mean of {N_SEEDS} streams:\n")
-    print_table(["stream", *answers], [row[:5] for row in rows])
+    print_table(["stream", *answers], [row[:n] for row in rows])
     print(f"\nMean SmoothECE of blocks of {BLOCK} rows:\n")
-    print_table(["stream", *answers], [[row[0], *row[5:9]] for row in rows])
+    print_table(["stream", *answers], [[row[0], *row[n : 2 * n - 1]] for row in rows])
     print("\nLogarithm of the evidence at the end, and the median row of the alarm:\n")
     heads = [f"{what}, {who}" for what in ("evidence", "alarm") for who in ("online", "monitor")]
-    print_table(["stream", *heads], [[row[0], *row[9:]] for row in rows])
+    print_table(["stream", *heads], [[row[0], *row[2 * n - 1 :]] for row in rows])
     print("\nNats lost against the scores and against the best sigmoid, on any labels:\n")
     heads = ["labels", "rows", "most lost", "less the bound", "lost at the end", "above the best"]
     print_table(heads, list(list_adversaries()))

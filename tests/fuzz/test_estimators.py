@@ -7,7 +7,6 @@ import numpy as np
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.naive_bayes import GaussianNB
 
 from skcal.diagrams import StabilityDisplay
 from skcal.metrics import MEASURES, smooth_ece
@@ -32,7 +31,7 @@ from skcal.recalibration import (
 )
 from skcal.scorers import get_scorer, make_calibration_scorer
 from tests.fuzz import strategies as some
-from tests.fuzz.classifiers import Echo, Scores
+from tests.fuzz.classifiers import Counts, Echo, Scores
 from tests.fuzz.hostile import few, hostile, hostile_calls
 from tests.fuzz.options import find_values, options
 from tests.fuzz.strategies import (
@@ -118,7 +117,7 @@ def test_damaged_dicts(data):
 
 # --------------------------------------------------------------------------- around a classifier
 
-CLASSIFIERS = {"scores": Scores, "echo": Echo, "text": lambda: "x"}
+CLASSIFIERS = {"scores": Scores, "echo": Echo, "counts": Counts, "text": lambda: "x"}
 RECALIBRATORS = {
     "default": lambda: None,
     "isotonic": lambda: IsotonicRecalibration(min_proba=0.01),
@@ -214,10 +213,10 @@ def test_classifiers_that_abstain(
     classified(SIZES),
     options(OnlineRecalibratedClassifier, skip=["estimator", "recalibrator"]),
     options(OnlineRecalibration, skip=["classes"]),
-    classifier=mostly(["scores", "echo", "learns"], ["text"]),
+    classifier=mostly(["scores", "echo", "counts"], ["text"]),
 )
 def test_repair_while_it_runs(labels, X, y, sample_weight, classifier, chunk_size, **settings):
-    estimator = GaussianNB() if classifier == "learns" else CLASSIFIERS[classifier]()
+    estimator = CLASSIFIERS[classifier]()
     if classifier in ("scores", "echo"):
         estimator = FrozenEstimator(estimator.fit(X, y))
     given = {"recalibrator": OnlineRecalibration(**settings), "chunk_size": chunk_size}
