@@ -140,6 +140,31 @@ def list_streams():
         ]
 
 
+def run_in_groups(p, y, groups):
+    found = np.empty(len(p))
+    for group in np.unique(groups):
+        rows = groups == group
+        found[rows] = run_online(p[rows], y[rows])[0]
+    return found
+
+
+def list_groups():
+    """Loss above that of the truth where groups differ, and the base rate of all jumps."""
+    for n_groups, spread in ((5, 0.0), (5, 0.5), (50, 0.0), (50, 0.5)):
+        losses = []
+        for seed in range(N_SEEDS):
+            rng = np.random.default_rng(seed)
+            groups = rng.choice(n_groups, N_ROWS, p=rng.dirichlet(np.full(n_groups, 2.0)))
+            x = rng.normal(-1, 1.2, N_ROWS)
+            eta = expit(x + rng.normal(0, spread, n_groups)[groups] + (np.arange(N_ROWS) >= 5000))
+            p, y = expit(x), (rng.random(N_ROWS) < eta).astype(int)
+            common = run_online(p, y)[0]
+            answers = [p, common, run_in_groups(p, y, groups), run_in_groups(common, y, groups)]
+            losses.append([find_loss(q, y).sum() - find_loss(eta, y).sum() for q in answers])
+        means = [f"{value:.1f}" for value in np.mean(losses, axis=0)]
+        yield [f"{n_groups} groups, by {spread}", *means]
+
+
 # ------------------------------------------------------------------------ every sequence
 
 
@@ -380,6 +405,9 @@ def main(n_streams=1000):
     print("\nLogarithm of the evidence at the end, and the median row of the alarm:\n")
     heads = [f"{what}, {who}" for what in ("evidence", "alarm") for who in ("online", "monitor")]
     print_table(["stream", *heads], [[row[0], *row[2 * n - 1 :]] for row in rows])
+    print("\nNats lost where log odds of groups differ and those of all jump by 1:\n")
+    heads = ["groups", "scores", "one for all", "one for each", "one for each after one for all"]
+    print_table(heads, list(list_groups()))
     print("\nNats lost against the scores and against the best sigmoid, on any labels:\n")
     heads = ["labels", "rows", "most lost", "less the bound", "lost at the end", "above the best"]
     print_table(heads, list(list_adversaries()))
