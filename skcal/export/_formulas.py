@@ -7,7 +7,9 @@ from copy import copy
 
 import numpy as np
 
+from skcal._numerics.monitoring._online import list_rates, list_weights
 from skcal._numerics.recalibration._histogram import EDGE_TOLERANCE, raise_edges
+from skcal._numerics.recalibration._online_maps import DEPTH, find_basis
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
 from skcal._numerics.recalibration._venn_abers import VennAbersMap
 from skcal._numerics.shift._prior_shift import find_factors
@@ -36,6 +38,7 @@ from skcal.recalibration import (
     IsotonicRecalibration,
     KernelRecalibration,
     MatrixScaling,
+    OnlineRecalibration,
     PlattScaling,
     QuadraticScaling,
     RandomizedSmoothing,
@@ -320,6 +323,30 @@ def _mixture(fitted, scores):
     return _add_intercepts(clip(mixed, low, high), fitted.intercepts_)  # of rounding
 
 
+def _online(fitted, scores):
+    state, basis = fitted._state, find_basis(len(fitted.classes_)).T
+    weights = list_weights(state) / list_weights(state).sum()
+    if fitted.input == "logits":
+        gaps = scores - scores.max()
+        return _mix_online(state.maps, basis, weights, gaps, softmax(scores))
+    is_zero = where(scores > 0.0, 0.0, 1.0)
+    raised = where(is_zero > 0.5, 0.0, maximum(scores, SMALLEST_PROBABILITY))
+    gaps = where(is_zero > 0.5, -np.inf, log(raised) - log(raised.max()))
+    mixed = _mix_online(state.maps, basis, weights, gaps, raised / raised.sum())
+    n_zero = is_zero.sum()
+    rate = where(n_zero > 0.5, look_up(list_rates(state), scores.argmax()), 0.0)
+    return (1.0 - rate) * mixed + is_zero * (rate / maximum(n_zero, 1.0))
+
+
+def _mix_online(maps, basis, weights, gaps, proba):
+    """Probabilities of the members by their weights; gaps of impossible classes are -inf."""
+    tilt, mixed = maximum(gaps, -DEPTH), float(weights[:2].sum()) * proba
+    for weight, (slope, *intercepts) in zip(weights[2:], maps, strict=True):
+        logits = where(gaps > -np.inf, (1 + slope) * tilt + (intercepts @ basis)[None, :], -np.inf)
+        mixed = mixed + float(weight) * softmax(logits)
+    return mixed
+
+
 def _prior_shift(fitted, scores):
     old, new = fitted.prior_train_, fitted.prior_
     if np.array_equal(old, new):
@@ -351,5 +378,6 @@ _FORMULAS = {
     HistogramBinning: _histogram,
     ConfidenceReplacement: _confidence_replacement,
     AutoRecalibration: _mixture,
+    OnlineRecalibration: _online,
     PriorShift: _prior_shift,
 }

@@ -167,6 +167,7 @@ class CalibrationMonitor:
     skcal.diagrams.MonitorDisplay : The picture.
     skcal.inference.calibration_test : For complete data that you look at once.
     skcal.inference.certified_threshold : Makes promises that can be watched.
+    skcal.recalibration.OnlineRecalibration : Repairs while it runs, and raises an alarm, too.
 
     Notes
     -----

@@ -118,7 +118,7 @@ class OnlineRecalibration(BaseRecalibrator):
     :math:`E_n \ge k_n` is enough. Compared with a map of the pool instead, over rows in which it
     is the best, it loses the logarithm of one over its weight at their start and a thousandth for
     each row at most. The maps themselves stay near the best constant one: the mixture was 3
-    nats above it after 100,000 calibrated rows, and 16 where labels alternated. Newton steps with
+    nats above it after 100,000 calibrated rows, and 15 where labels alternated. Newton steps with
     projections are of the order log n above it on every sequence [2]_; of these steps that is not
     claimed.
 

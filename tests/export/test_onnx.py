@@ -26,6 +26,7 @@ from skcal.recalibration import (
     CrossFitProba,
     HistogramBinning,
     IsotonicRecalibration,
+    OnlineRecalibration,
     PlattScaling,
     RandomizedSmoothing,
     RecalibratedClassifierCV,
@@ -125,6 +126,25 @@ def test_every_recalibrator(R, n_classes):
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6, strict=True)
             if not fitted._gives_hard_probabilities:
                 assert ((found > 0) & (found < 1)).all()
+
+
+@both_counts
+@pytest.mark.parametrize("kind", ["proba", "logits"])
+def test_the_map_of_now(n_classes, kind):
+    """Of what learns online, also of hard zeros."""
+    X, y, X_new = make_columns(n_classes, kind)
+    classes = np.unique(y)
+    fitted = OnlineRecalibration(input=kind, classes=classes).partial_fit(X, y)
+    if kind == "proba":
+        certain = np.eye(n_classes)[[0, 0, 1]]
+        fitted.partial_fit(certain, classes[[1, 1, 1]])
+        X_new = np.concatenate([X_new, [[0.5, 0.5, *[0] * (n_classes - 2)]]])
+    for one in (fitted, fitted.freeze()):
+        assert_alike(one, X_new, rows=slice(0, 9), atol=1e-12)
+    if n_classes == 2:
+        column = X[:, 1:] if kind == "proba" else X[:, 1:] - X[:, :1]
+        one = OnlineRecalibration(input=kind).fit(column, y)
+        assert_alike(one, column, rows=slice(0, 9), atol=1e-12)
 
 
 @pytest.mark.parametrize("R", [PlattScaling, IsotonicRecalibration, VennAbers])

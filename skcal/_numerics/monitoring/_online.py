@@ -72,12 +72,15 @@ def mix_rows(state, logs):
     proba += np.tensordot(weights[2:], np.exp(apply_maps(state.maps, logs)), 1)
     is_zero = logs == -np.inf
     if is_zero.any():
-        cells = logs.argmax(axis=1)
-        rates = np.array([_mix_rates(state, cell) for cell in range(len(state.counts))])[cells]
         n_zero = is_zero.sum(axis=1)
-        rates = np.where(n_zero > 0, rates, 0.0)[:, None]
+        rates = np.where(n_zero > 0, list_rates(state)[logs.argmax(axis=1)], 0.0)[:, None]
         proba = (1 - rates) * proba + rates * is_zero / np.maximum(n_zero, 1)[:, None]
     return proba
+
+
+def list_rates(state):
+    """Probability that an impossible class comes true, by the class that is the most probable."""
+    return np.array([_mix_rates(state, cell) for cell in range(len(state.counts))])
 
 
 def _mix_rates(state, cell):
