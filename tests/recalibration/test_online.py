@@ -4,17 +4,18 @@ import json
 import pickle
 import sys
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, log_softmax, logit, softmax
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from skcal._numerics.monitoring import _online
 from skcal._numerics.monitoring._online import learn_at_once, learn_in_order, make_state
 from skcal._numerics.monitoring._online_mixture import mix
-from skcal._numerics.monitoring._online_rows import learn_rows, load_learner
+from skcal._numerics.monitoring._online_rows import find_miss, learn_rows, load_learner
 from skcal._numerics.recalibration._online_maps import (
     apply_maps,
     learn_batch,
@@ -177,11 +178,22 @@ def test_reference_row_by_row(n_classes):
     np.testing.assert_allclose(fitted.predict_proba(X), expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.fixture(params=["interpreted", "compiled"])
-def learner(request):
-    """What learns arrays of rows, as Python runs it, which needs no numba, and as numba does."""
+@pytest.fixture(params=["interpreted", "linked", "compiled"])
+def learner(request, monkeypatch):
+    """What learns arrays of rows: as Python runs it, as it is handed to numba, and compiled."""
     if request.param == "interpreted":
         return learn_rows
+    if request.param == "linked":
+        given = []
+
+        def njit(**options):
+            return lambda function: given.append(function.__name__) or function
+
+        monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(njit=njit))
+        linked = load_learner.__wrapped__()
+        assert given == ["find_miss", "learn", "learn_rows"]
+        assert linked.__globals__["learn"].__globals__["find_miss"] is not find_miss
+        return linked
     pytest.importorskip("numba", reason="numba is not installed", exc_type=ImportError)
     return load_learner()
 
@@ -210,6 +222,12 @@ def test_many_rows_are_learned_by_compiled_code(learner, monkeypatch):
 def test_numba_is_not_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)  # what is not installed
     assert load_learner.__wrapped__() is None
+
+    def refuse(**options):
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(njit=refuse))
+    assert load_learner.__wrapped__() is None
     monkeypatch.setattr(_online, "load_learner", pytest.fail)
     OnlineRecalibration().fit(*make_rows(20))
 
@@ -233,6 +251,25 @@ def test_a_batch_is_learned_by_the_best_map(n_classes):
             assert high - low == pytest.approx(0, abs=1e-6)
             bent = (low + high - 2 * middle) / step**2
             assert bent == pytest.approx(direction @ curvature @ direction, rel=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_batch_of_surprises_is_learned_by_the_best_map(n_classes):
+    """Of labels that the scores had excluded, of which full steps would leap too far."""
+    logs = log_softmax(100 * make_rows(60, n_classes)[0], axis=1)
+    y = logs.argmin(axis=1)
+    maps, _ = learn_batch(*make_maps(1, n_classes), logs, y, np.ones(60), (None,))
+    prior, rng = np.diag(list_prior(n_classes)), np.random.default_rng(0)
+
+    def find_penalised(map_):
+        found = apply_maps(map_[None], logs)[0][np.arange(60), y]
+        return map_ @ prior @ map_ / 2 - found.sum()
+
+    best = find_penalised(maps[0])
+    for size in (1e-3, 0.1, 1):
+        for step in size * rng.normal(size=(10, maps.shape[1])):
+            assert find_penalised(maps[0] + step) > best
+    assert best < find_penalised(0 * maps[0]) / 10
 
 
 @pytest.mark.parametrize("batch", ["whole", "dependent"])

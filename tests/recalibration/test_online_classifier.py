@@ -1,6 +1,7 @@
 """Classifiers whose probabilities are repaired while they run."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.frozen import FrozenEstimator
@@ -86,6 +87,18 @@ def test_weights_and_options_reach_their_places():
     other = OnlineRecalibratedClassifier(GaussianNB(), **options).fit(X, y)
     assert model.estimator_.class_count_.sum() == weights.sum()
     assert model.recalibrator_.log_e_value_ != other.recalibrator_.log_e_value_
+
+
+def test_names_of_features():
+    X, y = make_stream(60)
+    table = pd.DataFrame(X, columns=["age", "dose"])
+    old = LogisticRegression().fit(table, y)
+    model = OnlineRecalibratedClassifier(FrozenEstimator(old)).partial_fit(table, pd.Series(y))
+    assert list(model.feature_names_in_) == ["age", "dose"]
+    assert model.n_features_in_ == 2
+    with pytest.raises(ValueError, match="feature names"):
+        model.partial_fit(table[["dose", "age"]], y)
+    assert model.recalibrator_.n_samples_seen_ == 60
 
 
 def test_rows_without_weight_are_absent():

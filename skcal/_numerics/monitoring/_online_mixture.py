@@ -7,7 +7,6 @@ rest is shared by a pool: the scores once more, for times in which they are righ
 """
 
 import numpy as np
-from scipy.special import logsumexp
 
 from skcal._numerics.monitoring._betting_evidence import keep_back
 
@@ -48,7 +47,7 @@ def mix(pool, log_wealth, n_rows, n_more, log_ratios, memories):
         logs = np.log(find_weights(pool, 0.0, n_rows))
     logs[0] -= log_wealth
     logs[2:] += log_ratios
-    log_factor = logsumexp(logs)
+    log_factor = np.logaddexp.reduce(logs)
     parts = np.exp(logs - log_factor)
     leaving = list_leaving(memories, n_rows, n_more)
     given = parts[0] * (1 - keep_back(n_rows + n_more) / keep_back(n_rows)) + parts[1:] @ leaving

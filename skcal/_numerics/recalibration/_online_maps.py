@@ -1,13 +1,12 @@
 """Maps of class scores that learn from each row: a slope of the logits, and intercepts.
 
 The logits of a map are (1 + c) t + b, with t the logarithms of probabilities below the largest of
-the row, cut at -700. A map minimises the log loss of
-new rows plus a square that stands for the rows before, which count less and less, and for a prior
-that c and b are 0, which counts as much as ever.
+the row, cut at -700. A map minimises the log loss of new rows plus a square that stands for the
+rows before, which count less and less, and for a prior that c and b are 0, which counts as much as
+ever.
 """
 
 import numpy as np
-from scipy.special import log_softmax
 
 # Logits lie no further below the largest of their row than this: beyond, powers underflow.
 DEPTH = 700.0
@@ -52,7 +51,9 @@ def apply_maps(coefficients, logs):
     """Logarithms of probabilities under each map, (n_maps, n, n_classes), by those of scores."""
     intercepts = coefficients[:, 1:] @ find_basis(logs.shape[1]).T
     logits = (1 + coefficients[:, :1, None]) * cut_logits(logs) + intercepts[:, None]
-    return log_softmax(np.where(logs == -np.inf, -np.inf, logits), axis=2)
+    logits = np.where(logs == -np.inf, -np.inf, logits)
+    logits -= logits.max(axis=2, keepdims=True)
+    return logits - np.log(np.exp(logits).sum(axis=2, keepdims=True))
 
 
 def learn_batch(coefficients, curvatures, logs, codes, weights, memories):
