@@ -256,10 +256,11 @@ def test_a_batch_is_learned_by_the_best_map(n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_batch_of_surprises_is_learned_by_the_best_map(n_classes):
     """Of labels that the scores had excluded, of which full steps would leap too far."""
-    logs = log_softmax(100 * make_rows(60, n_classes)[0], axis=1)
+    rng = np.random.default_rng(0)
+    logs = log_softmax(300 * rng.normal(size=(60, n_classes)), axis=1)
     y = logs.argmin(axis=1)
     maps, _ = learn_batch(*make_maps(1, n_classes), logs, y, np.ones(60), (None,))
-    prior, rng = np.diag(list_prior(n_classes)), np.random.default_rng(0)
+    prior = np.diag(list_prior(n_classes))
 
     def find_penalised(map_):
         found = apply_maps(map_[None], logs)[0][np.arange(60), y]
