@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from inspect import signature
 from typing import Any, Self
 
@@ -238,6 +239,10 @@ class OnlineRecalibratedClassifier(
         if is_new:
             self.classes_, self.recalibrator_ = known, None
             self.estimator_ = self.estimator if frozen else clone(self.estimator)
+        else:  # of which an error in a later chunk leaves what they were
+            self.recalibrator_ = copy(self.recalibrator_)
+            if not frozen and len(present) > self.chunk_size:
+                self.estimator_ = deepcopy(self.estimator_)
         size = len(present) if frozen else self.chunk_size
         for start in range(0, len(present), size):
             rows = present[start : start + size]

@@ -1,5 +1,7 @@
 """Classifiers whose probabilities are repaired while they run."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,6 +89,41 @@ def test_weights_and_options_reach_their_places():
     other = OnlineRecalibratedClassifier(GaussianNB(), **options).fit(X, y)
     assert model.estimator_.class_count_.sum() == weights.sum()
     assert model.recalibrator_.log_e_value_ != other.recalibrator_.log_e_value_
+
+
+@pytest.mark.parametrize("chunk_size", [20, 60])
+def test_an_error_in_a_later_row_changes_nothing(chunk_size):
+    X, y = make_stream(60)
+    model = OnlineRecalibratedClassifier(GaussianNB(), chunk_size=chunk_size)
+    model.fit(X, y).partial_fit(X, y)
+    before = pickle.dumps(model)
+    hostile = X.copy()
+    hostile[50] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(hostile, y)
+    weights = np.ones(60)
+    weights[50] = 1001
+    with pytest.raises(ValueError, match="at most 1000"):
+        model.partial_fit(X, y, sample_weight=weights)
+    assert pickle.dumps(model) == before
+
+
+class Fragile(GaussianNB):
+    """One that scores rows which it cannot learn."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        if len(X) == 7:
+            raise ValueError("seven rows")
+        return super().partial_fit(X, y, classes, sample_weight)
+
+
+def test_rows_that_the_classifier_cannot_learn_are_not_learned():
+    X, y = make_stream(60)
+    model = OnlineRecalibratedClassifier(Fragile()).fit(X, y).partial_fit(X, y)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="seven rows"):
+        model.partial_fit(X[:7], y[:7])
+    assert pickle.dumps(model) == before
 
 
 def test_names_of_features():
