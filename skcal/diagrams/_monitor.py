@@ -221,6 +221,7 @@ class MonitorDisplay(ShownInNotebooks):
             if isinstance(self.monitor, OnlineRecalibration):
                 course = self._shown.history_, point_kwargs, ref_line_kwargs
                 self.ref_line_, self.points_ = draw_map(right, *course, despine=despine)
+                right.set_xlim(left.get_xlim())
             else:
                 draw = self._draw_bins if self._shown.promise is None else self._draw_rates
                 draw(right, point_kwargs, ref_line_kwargs, despine)

@@ -18,6 +18,7 @@ class OnlineView:
 def draw_map(ax, history, style, ref_style, *, despine):
     """Course of slope and intercept, as lines, and the line of no change."""
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     look = {"color": choose_pale_color(ax), "linestyle": ":", "linewidth": 1.2, "zorder": 1.8}
     ref_line = ax.axhline(0, **merge_style(look | {"label": "No change"}, ref_style, Line2D))
@@ -30,6 +31,8 @@ def draw_map(ax, history, style, ref_style, *, despine):
         lines += ax.plot(history["row"], values, **merge_style(look, style, Line2D))
     keep_shown(lines, ("Row", "Repair"))
     ax.set(xlabel="Row", ylabel="Repair of the log odds")
+    ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     draw_above(ax)
     if despine:
         ax.spines[["top", "right"]].set_visible(False)

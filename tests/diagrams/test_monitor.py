@@ -319,6 +319,10 @@ def test_a_recalibrator_that_learns_while_it_runs():
     ):
         np.testing.assert_allclose(line.get_ydata(), values)
     assert right.get_ylabel() == "Repair of the log odds"
+    display.figure_.canvas.draw()
+    for ax in (left, right):
+        assert "1,000" in [label.get_text() for label in ax.get_xticklabels()]
+    assert left.get_xlim() == right.get_xlim()
     one = OnlineRecalibration(classes=[0, 1]).fit(v[:1, None], [1])
     assert MonitorDisplay.from_monitor(one).axes_[0].get_title() == "No alarm in 1 row"
     with pytest.raises(ValueError, match="not fitted"):
