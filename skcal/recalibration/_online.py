@@ -22,7 +22,6 @@ from skcal._numerics.monitoring._online import (
     mix_rows,
 )
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
-from skcal._tools._arrays import NUMPY
 from skcal._tools._progress import as_task
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._base import BaseRecalibrator
@@ -324,7 +323,7 @@ class OnlineRecalibration(BaseRecalibrator):
                 f"memories must stay as they were, {self._memories}; got {self.memories!r}. Call "
                 "fit to start anew."
             )
-        X, codes, weights, *_ = self._read_labelled(
+        X, codes, weights = self._read_labelled(
             X, y, sample_weight, classes, reset=is_new, may_vanish=may_vanish
         )
         if weights is not None and weights.max() > _LARGEST_WEIGHT:
@@ -332,7 +331,7 @@ class OnlineRecalibration(BaseRecalibrator):
                 f"sample_weight must be at most {_LARGEST_WEIGHT}, because a row of weight w is "
                 f"learned w times; got {weights.max():g}."
             )
-        scores = arrange_scores(X, self._order, NUMPY.xp, self.input)
+        scores = arrange_scores(X, self._order, self.input)
         if weights is not None:
             scores, codes, weights = scores[weights > 0], codes[weights > 0], weights[weights > 0]
         learn = self._fit if is_new else self._learn
