@@ -69,10 +69,10 @@ def audit(rows, X, present, learner, options, find_pvalue, judge):
     learned = learn_directions(learner, features, rows, part, rng, options.n_jobs, show)
     pvalue = find_pvalue(rows, learned.direction, part, options.draws)
     tested = np.flatnonzero(part > 0)
-    error, error_low = _bound_error(rows, learned.direction, part, 1 - options.alpha)
+    error, error_low = _bound_error(rows, learned.direction, part, options.alpha)
     steps = _choose_steps(rows, learned.direction, part)[tested]
     own = rows.take(tested)
-    gain, gain_low = _bound_gain(own, steps * learned.direction[tested], 1 - options.alpha)
+    gain, gain_low = _bound_gain(own, steps * learned.direction[tested], options.alpha)
     if pvalue > options.alpha:
         error_low = gain_low = 0.0
     _warn_of_leaks(own, learned.direction[tested])
@@ -109,7 +109,7 @@ def _deal_parts(rows, n_parts, rng):
     return rows.spread_units(rng.permutation(np.arange(n_units) * n_parts // n_units))
 
 
-def _bound_error(rows, direction, part, level):
+def _bound_error(rows, direction, part, alpha):
     """Mean absolute error that directions find, and its lower bound.
 
     Directions are cut at their size in the part, so that small ones, which are mostly noise, count
@@ -123,14 +123,14 @@ def _bound_error(rows, direction, part, level):
             signs[own] = np.clip(direction[own] / size, -1, 1)
     tested = np.flatnonzero(part > 0)
     own, pulls = rows.take(tested), signs[tested]
-    return _bound(own, pulls * own.residuals, pulls**2 * own.least_variances, level)
+    return _bound(own, pulls * own.residuals, pulls**2 * own.least_variances, alpha)
 
 
-def _bound(rows, values, variances, level):
+def _bound(rows, values, variances, alpha):
     """Mean of values of rows, not negative, and its lower bound."""
     shares = rows.list_weights() / rows.list_weights().sum()
     sums, parts = rows.sum_units(shares * values), rows.sum_units(shares)
-    low = bound_mean(sums, parts, level, float(shares**2 @ variances))
+    low = bound_mean(sums, parts, alpha, float(shares**2 @ variances))
     return max(float(sums.sum()), 0.0), max(low, 0.0)
 
 
@@ -145,11 +145,11 @@ def _choose_steps(rows, direction, part):
     return steps
 
 
-def _bound_gain(rows, shift, level):
+def _bound_gain(rows, shift, alpha):
     """Mean gain in loss, which may be negative, and its lower bound."""
     gains = rows.find_gains(shift)
     variances = (rows.slope * shift) ** 2 * rows.least_variances
-    return float(np.average(gains, weights=rows.weights)), _bound(rows, gains, variances, level)[1]
+    return float(np.average(gains, weights=rows.weights)), _bound(rows, gains, variances, alpha)[1]
 
 
 def _warn_of_leaks(rows, direction):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, logit, xlogy
+from scipy.special import expit, logit
 
 from skcal._input._clusters import unite_copies
 
@@ -105,19 +105,16 @@ class ProbabilityRows(AuditedRows):
             return expit(logit(self.predictions) + direction)
 
     def find_gains(self, direction):
-        """By how much a shift lowers the log loss of each row; nothing where it is infinite."""
-        before, after = (
-            -xlogy(self.outcomes, p) - xlogy(1 - self.outcomes, 1 - p)
-            for p in (self.predictions, self.shift(direction))
-        )
-        gains = np.zeros(len(self))
-        moved = (self.predictions > 0) & (self.predictions < 1)
-        gains[moved] = before[moved] - after[moved]
+        """By how much a shift lowers the log loss of each row; 0 for predictions of 0 and 1."""
+        gains, moved = np.zeros(len(self)), self.variances > 0
+        sign, place = 1 - 2 * self.outcomes[moved], logit(self.predictions[moved])
+        shifted = place + direction[moved]
+        gains[moved] = np.logaddexp(0, sign * place) - np.logaddexp(0, sign * shifted)
         return gains
 
     def find_losses(self):
         """Log loss of each row, without those that are infinite."""
-        moved = (self.predictions > 0) & (self.predictions < 1)
+        moved = self.variances > 0
         own = np.where(self.outcomes == 1, self.predictions, 1 - self.predictions)
         return np.where(moved, -np.log(np.where(moved, own, 1.0)), 0.0)
 

@@ -11,11 +11,15 @@ from skcal.inference import FeatureRule, make_groups, pool_imputations
 from tests.fuzz.hostile import hostile, hostile_calls
 from tests.fuzz.options import OPTIONS, options
 from tests.fuzz.strategies import (
+    DATES,
     NO_PROBABILITIES,
+    NO_REALS,
+    NO_TEXTS,
     ONE_PROBLEM,
     PROBABILITIES,
     REALS,
     REDUCTIONS,
+    TEXTS,
     clusters,
     features,
     groups,
@@ -113,24 +117,30 @@ def test_hostile_tables(table, **arguments):
     return found.n_samples
 
 
-CONDITIONS = st.fixed_dictionaries(
-    {
-        "column": mostly(["x", "y", "3", "x0"], [3, None]),
-        "operator": st.sampled_from(["=", "!=", ">=", "<", "missing", "~"]),
-        "value": REALS | st.sampled_from(["a", "b", "2024-12-29", "1 days", None, True, np.nan]),
-        "kind": st.sampled_from(["numbers", "dates", "durations", None, None, "x"]),
-    }
+LINES = {"operator": mostly(["=", "!=", ">=", "<"], ["~"])}
+KINDS = {
+    "numbers": LINES | {"column": st.just("x"), "value": REALS | st.sampled_from([np.nan, "x"])},
+    "dates": LINES | {"column": st.just("d"), "value": mostly(["2024-12-29"], ["soon", 3])},
+    "durations": LINES | {"column": st.just("x"), "value": st.just("1 days")},
+    None: {"operator": mostly(["=", "!="], ["<"]), "column": mostly(["y"], ["x", 3, "?"])}
+    | {"value": mostly(["a", "b", "1.0"], [1, None])},
+}
+CONDITIONS = st.one_of(
+    [st.fixed_dictionaries({"kind": st.just(kind)} | parts) for kind, parts in KINDS.items()]
 )
 
 
 @hostile(
-    conditions=st.lists(CONDITIONS, min_size=1, max_size=3) | st.sampled_from([[], "x", [1], None]),
-    X=features(4),
+    conditions=st.lists(CONDITIONS, min_size=1, max_size=3)
+    | st.sampled_from([[], "x", [1], None, [{"column": "x"}]]),
+    numbers=st.lists(REALS | NO_REALS, min_size=4, max_size=4),
+    texts=st.lists(TEXTS | NO_TEXTS, min_size=4, max_size=4),
+    days=st.lists(DATES | st.none(), min_size=4, max_size=4),
 )
-def test_hostile_rules(conditions, X):
+def test_hostile_rules(conditions, numbers, texts, days):
     rule = FeatureRule(conditions)
     assert FeatureRule(rule.to_list()) == rule
-    return rule(X)
+    return rule({"x": numbers, "y": texts, "d": days})
 
 
 # ---------------------------------------------------------------------------- synthetic problems

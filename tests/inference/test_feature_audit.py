@@ -184,8 +184,8 @@ def test_tails_and_bounds_of_student():
     assert find_upper_tail(sums) == pytest.approx(t.sf(sums.sum() / squares, 3))
     assert find_upper_tail(np.zeros(3)) == 1
     expected = sums.mean() - t.ppf(0.9, 3) * sums.std(ddof=1) / 2
-    assert bound_mean(sums / 4, np.full(4, 0.25), 0.9) == pytest.approx(expected)
-    assert bound_mean(sums[:1], np.ones(1), 0.9) == -np.inf
+    assert bound_mean(sums / 4, np.full(4, 0.25), 0.1) == pytest.approx(expected)
+    assert bound_mean(sums[:1], np.ones(1), 0.1) == -np.inf
 
 
 def test_random_signs_by_enumeration():

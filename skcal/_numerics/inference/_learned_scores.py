@@ -71,7 +71,7 @@ def draw_z(rng, n_draws, sums, budget=1 << 21):
     return np.concatenate(found)
 
 
-def bound_mean(values, shares, level, variance=0.0):
+def bound_mean(values, shares, alpha, variance=0.0):
     """A lower bound of a mean: that of independent units, less a quantile times its error.
 
     `values` are sums of units and `shares` their shares of the weight; the variance of the sum of
@@ -81,8 +81,8 @@ def bound_mean(values, shares, level, variance=0.0):
     if n_units < 2:
         return -np.inf
     apart = values - values.sum() * shares
-    squares = max(n_units / (n_units - 1) * (apart @ apart), variance)
-    return float(values.sum() - stdtrit(n_units - 1, level) * np.sqrt(squares))
+    error = np.sqrt(max(n_units / (n_units - 1) * (apart @ apart), variance))
+    return float(values.sum() + (stdtrit(n_units - 1, alpha) * error if error > 0 else 0.0))
 
 
 def find_step(pulls, information, most=1.0):
