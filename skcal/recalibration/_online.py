@@ -172,7 +172,6 @@ class OnlineRecalibration(BaseRecalibrator):
     log_e_value_: float
     alarm_: int | None
     _state: OnlineState
-    _if_unseen = "own"
     _takes_shares = False  # copies of a row would be evidence several times
 
     def __init__(
