@@ -22,7 +22,13 @@ from skcal.diagrams._figure import (
 )
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._online import OnlineView, draw_map
-from skcal.diagrams._style import CURVE_STYLES, check_look, choose_pale_color, merge_style
+from skcal.diagrams._style import (
+    CURVE_STYLES,
+    check_look,
+    choose_pale_color,
+    choose_word_color,
+    merge_style,
+)
 from skcal.monitoring import CalibrationMonitor
 from skcal.recalibration import OnlineRecalibration
 
@@ -33,6 +39,11 @@ if TYPE_CHECKING:
 # Inches of a figure of its own, without and with the detector of changes.
 _SIZE, _SIZE_WITH_DETECTOR = (9.5, 4.6), (9.5, 6.2)
 _MARKERS = "os^"
+# Powers of ten that the evidence is shown up to, in those of its threshold: far beyond it a course
+# would leave no room for the rest.
+_MOST_POWERS = 4.0
+# Room beyond what is shown of it, in parts of its range.
+_MARGIN = 0.05
 
 
 class MonitorDisplay(ShownInNotebooks):
@@ -40,7 +51,8 @@ class MonitorDisplay(ShownInNotebooks):
 
     On the left the evidence against calibration, as powers of ten, with the line that it crosses
     at an alarm, the alarm, and the estimated change point; of many rows, and of those of one date,
-    the largest evidence. Below it the detector of changes of a monitor with `run_length`, with its
+    the largest evidence. Where it goes far beyond that line the axes end, and words tell how far.
+    Below it the detector of changes of a monitor with `run_length`, with its
     threshold and its alarms. On the right the mean outcome of the rows in each bin over their mean
     prediction, before and after the change point (or before, during and after a deviation that is
     over), each with a 95 % interval of Wilson for itself alone; for a promise the error rate of the
@@ -257,6 +269,7 @@ class MonitorDisplay(ShownInNotebooks):
         look["label"] = f"Threshold {threshold:.4g}"
         look = merge_style(look, threshold_style, Line2D)
         self.threshold_line_ = ax.axhline(np.log10(threshold), **look)
+        _cut_powers(ax, self.line_, np.log10(threshold))
         self._mark_alarm(ax, axis, history[axis].iloc[0])
         ax.set_title(self._tell_alarms(axis), fontsize="medium")
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -275,6 +288,7 @@ class MonitorDisplay(ShownInNotebooks):
         threshold, alarms = np.log10(monitor.run_length), monitor.change_alarms_
         look = {"color": CURVE_STYLES[1]["color"], "linestyle": "--", "linewidth": 1.2}
         ax.axhline(threshold, label=f"Threshold {monitor.run_length:,}", **look)
+        _cut_powers(ax, self.detector_line_, threshold)
         if len(alarms):
             look = {"color": CURVE_STYLES[1]["color"], "marker": "v", "markersize": 5}
             look |= {"linestyle": "none", "label": "Alarm at a change"}
@@ -399,6 +413,23 @@ def _arrange(left, right, *below):
         for one, place in ((left, grid[0, 0]), (right, grid[:, 1]), (detector, grid[1, 0])):
             one.set_subplotspec(place)
         detector.sharex(left)
+
+
+def _cut_powers(ax, line, threshold):
+    """End the axes a little beyond the threshold, and say how far the course goes."""
+    heights, most = line.get_ydata(), _MOST_POWERS * threshold
+    ends = np.nanmin(heights, initial=0.0), np.nanmax(heights, initial=threshold)
+    shown = np.clip(ends, -most, most)
+    if (shown == ends).all():
+        return
+    ax.set_ylim(*(shown + _MARGIN * np.ptp(shown) * np.array([-1, 1])))
+    look = {"transform": ax.transAxes, "color": choose_word_color(ax), "fontsize": "small"}
+    for end, arrow, place in zip(ends, "\u2193\u2191", (0.02, 0.98), strict=True):
+        if abs(end) > most:
+            words = {-np.inf: "0", np.inf: "\u221e"}.get(end, _write_power(np.trunc(end), None))
+            ax.text(
+                0.02, place, f"{arrow} to {words}", va="bottom" if place < 0.5 else "top", **look
+            )
 
 
 # Displays can be pickled with their figures, which no lambda can.

@@ -10,6 +10,7 @@ import numpy as np
 from skcal._input._clusters import number_clusters, unite_copies
 from skcal._input._independent_rows import check_reduction, list_unequal_weights
 from skcal._input._losses import reduce_to_losses
+from skcal._input._outcome_matrix import has_columns
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.curves._risk_band import band_risks
 from skcal._numerics.errors._risk_coverage import are_errors
@@ -274,8 +275,9 @@ class RiskCoverageDisplay(CurvesDisplay):
             sorted labels of `y_true`.
         reduction : {"auto", "confidence"}, default="auto"
             Which prediction the threshold is for: "confidence" the largest probability of a row,
-            "auto" the probability of the positive label of a binary problem (or `pos_label`) and
-            the confidence otherwise.
+            whose label is the answer. "auto" is that where a model has a column for each class,
+            also for two, and the probability of the positive label of a single column, or of
+            `pos_label`.
         risk : "error", array-like of shape (n_samples,) or dict, default="error"
             The loss of accepting a row, see :func:`~skcal.metrics.risk_coverage_curve`. A
             dictionary has that of each of several models, by name.
@@ -330,6 +332,8 @@ class RiskCoverageDisplay(CurvesDisplay):
                 f"risk must have the losses of the models {list(models)}; got {list(risks)}."
             )
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
+        if _are_answers(models.values(), reduction, pos_label):
+            reduction = "confidence"
         found = [
             cls._estimate(y_true, proba, data, reduction, risks[key], confidence_level, clusters)
             for key, proba in models.items()
@@ -424,6 +428,8 @@ class RiskCoverageDisplay(CurvesDisplay):
         folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
         if name is None:
             name = type(folds[0][0]).__name__
+        if _are_answers([y_proba for _, _, y_proba, _ in folds], reduction, pos_label):
+            reduction = "confidence"
         found = [
             cls._estimate(y_fold, y_proba, data, reduction, "error", confidence_level)
             for _, y_fold, y_proba, data in folds
@@ -477,6 +483,14 @@ class RiskCoverageDisplay(CurvesDisplay):
         _cut(ax, top)
         place_legend(ax, 0.0, (1 + _PAD) * top)
         ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
+
+
+def _are_answers(models, reduction, pos_label):
+    """Whether rows are accepted by the probability of the label that is predicted for each.
+
+    It would hide half of the answers of two classes to accept one of their labels alone.
+    """
+    return reduction == "auto" and pos_label is None and any(map(has_columns, models))
 
 
 def _find_band(sample, present, is_error, clusters, level):

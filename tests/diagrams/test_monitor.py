@@ -51,6 +51,28 @@ def test_course_alarm_and_change():
     ]
 
 
+@pytest.mark.parametrize("power", [140, -60, np.inf, -np.inf])
+def test_evidence_far_from_its_threshold_leaves_room_for_the_rest(power, monkeypatch):
+    monitor = feed(0.2)
+    course = monitor.history_
+    course.loc[course.index[-1], "log_e_value"] = power * np.log(10)
+    with monkeypatch.context() as patch:
+        patch.setattr(CalibrationMonitor, "history_", course)
+        ax = MonitorDisplay.from_monitor(monitor).axes_[0]
+    threshold = np.log10(20)
+    low, high = ax.get_ylim()
+    assert high - low <= 9 * threshold
+    assert low < threshold < high
+    words = next(text.get_text() for text in ax.texts if text.get_text()[0] in "↑↓"[power < 0])
+    told = {np.inf: "∞", -np.inf: "0"}.get(power, f"$10^{{{power}}}$")
+    assert words.split() == ["↑" if power > 0 else "↓", "to", told]
+    ordinary = MonitorDisplay.from_monitor(feed()).axes_[0]
+    assert not ordinary.texts
+    heights = ordinary.lines[0].get_ydata()
+    low, high = ordinary.get_ylim()
+    assert low <= heights.min() <= heights.max() <= high
+
+
 @pytest.mark.parametrize(
     ("lag", "price"), [(2, 2), pytest.param(14, np.e * np.log(14), marks=pytest.mark.slow)]
 )

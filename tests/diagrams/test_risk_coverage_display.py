@@ -142,9 +142,38 @@ def test_ways_to_one_diagram(rows):
         folds.curves, results["estimator"], results["indices"]["test"], strict=True
     ):
         proba = fold.predict_proba(X[test])
-        np.testing.assert_array_equal(curve, risk_coverage_curve(labels[test], proba))
+        expected = risk_coverage_curve(labels[test], proba, reduction="confidence")
+        np.testing.assert_array_equal(curve, expected)
     banded = RiskCoverageDisplay.from_cv_results(results, X, labels, confidence_level=0.9)
     assert len(banded.bands_) == 3
+
+
+def test_two_classes_are_accepted_by_confidence():
+    """As three are: an answer is the label that is predicted, not the positive one alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    labels = np.where(rng.random(400) < 1 / (1 + np.exp(-2 * X[:, 0])), "yes", "no")
+    model = LogisticRegression().fit(X, labels)
+    proba = model.predict_proba(X)
+    assert 100 < (proba[:, 0] > 0.5).sum() < 300  # of some rows the other label is the answer
+    options = {"reduction": "confidence", "labels": ["no", "yes"]}
+    expected = risk_coverage_curve(labels, proba, **options)
+    limit = {"at_most": 0.35}
+    found = RiskCoverageDisplay.from_estimator(model, X, labels, **limit)
+    np.testing.assert_array_equal(found.curves[0], expected)
+    assert found.certified == [certified_threshold(labels, proba, **options, **limit)]
+    assert found.curves[0].risk[-1] == pytest.approx((model.predict(X) != labels).mean())
+    several = {"columns": proba, "column": proba[:, 1]}
+    display = RiskCoverageDisplay.from_predictions(labels, several, labels=["no", "yes"])
+    for curve in display.curves:
+        np.testing.assert_allclose(np.array(curve), np.array(expected))
+    one = RiskCoverageDisplay.from_predictions(labels, proba, pos_label="yes")
+    np.testing.assert_array_equal(
+        one.curves[0], risk_coverage_curve(labels, proba, pos_label="yes")
+    )
+    assert one.pos_label == "yes"
+    single = RiskCoverageDisplay.from_predictions(labels, proba[:, 1], pos_label="yes")
+    np.testing.assert_array_equal(single.curves[0], one.curves[0])
 
 
 def test_common_axes_and_looks(rows):
