@@ -39,12 +39,16 @@ class Groups(NamedTuple):
         Rows that are in the same groups have the same number, below n_patterns.
     members : csr_array of bool of shape (n_groups, n_patterns)
         Which rows a group holds, by the number of their pattern.
+    left_out : tuple of str
+        Values and bins of the columns of a table that have fewer rows than `min_samples`, with
+        their numbers of rows: no group is made of them.
     """
 
     names: list[Any]
     n_samples: np.ndarray
     pattern: np.ndarray
     members: csr_array
+    left_out: tuple[str, ...] = ()
 
     def to_matrix(self) -> csr_array:
         """Memberships as a matrix.
@@ -82,7 +86,8 @@ class Groups(NamedTuple):
         Groups
             Those that have any of the rows.
         """
-        return _number_groups(self.names, self.members, self.pattern[rows])
+        found = _number_groups(self.names, self.members, self.pattern[rows])
+        return found._replace(left_out=self.left_out)
 
     def sum_rows(self, values: np.ndarray | None) -> np.ndarray:
         """Sum values over the rows of each group.
@@ -250,7 +255,8 @@ def _make_groups(columns, max_depth, min_samples, n_bins, max_groups, n_rows=Non
     ends = np.cumsum([0, *map(len, inside)])
     shape = len(names), len(counts)
     members = csr_array((np.ones(ends[-1], dtype=bool), np.concatenate(inside), ends), shape)
-    return _number_groups(names, members, pattern, n_rows)
+    left_out = tuple(title for own, _ in levels for title in own.rare)
+    return _number_groups(names, members, pattern, n_rows)._replace(left_out=left_out)
 
 
 def _list_groups(titles, codes, counts, max_depth, min_samples):

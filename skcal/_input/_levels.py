@@ -86,6 +86,7 @@ class Levels:
     edges: np.ndarray | None  # where all bins but the first begin: numbers, or microseconds
     values: np.ndarray | None  # those found, if they are not binned
     kind: str | None  # "numbers", "dates" or "durations", if there are bins
+    rare: tuple[str, ...] = ()  # names of values and bins of too few rows, of groups alone
 
     def number(self, column):
         """Number of the level of each row of a column, len(titles) for rows of none."""
@@ -135,7 +136,7 @@ class Levels:
 def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     """Levels of a column with at least this many rows, and the number of the level of each row.
 
-    If there are more than `most`, the most frequent ones are taken. With `n_rows` each entry of
+    If there are more than `most`, the most frequent ones are taken, and none is told as rare. With `n_rows` each entry of
     the column stands for this many rows.
     """
     present, edges, values = column.dropna(), None, None
@@ -149,11 +150,14 @@ def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     numbers = found.number(column)
     counts = np.bincount(numbers, n_rows, len(names))
     kept = counts >= min_samples
+    rare = ()
+    if most is None:
+        rare = tuple(f"{names[k]} ({counts[k]:.0f})" for k in np.flatnonzero(~kept & (counts > 0)))
     if most is not None and kept.sum() > most:
         kept[np.argsort(-counts, kind="stable")[most:]] = False
     codes = np.append(np.where(kept, np.cumsum(kept) - 1, kept.sum()), kept.sum())
     titles = [title for title, is_kept in zip(names, kept, strict=True) if is_kept]
-    return Levels(name, titles, codes, edges, values, kind), codes[numbers]
+    return Levels(name, titles, codes, edges, values, kind, rare), codes[numbers]
 
 
 def find_kind(column):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,8 @@ _WIDTH, _HEIGHT, _HEIGHT_OF_A_GROUP = 7.5, 1.2, 0.22
 # The legend has a place of its own below the groups; room around it, in rows.
 _ROOM_OF_LEGEND = 0.3
 _MOST_TICKS, _TICK = 6, 0.5  # inches
+# More values that have too few rows are counted; letters of a line of them.
+_MOST_NAMES, _LINE = 3, 46
 _KINDS = {"two-sided": "intervals", "greater": "lower bounds", "less": "upper bounds"}
 _BEYOND = "miscalibrated, though the mean may be right"
 # What lies beyond points and bounds where some intervals are open, as a share of their range.
@@ -276,11 +279,12 @@ class GroupAuditDisplay(ShownInNotebooks):
         alpha = check_number("alpha", alpha, 0, below=1)
         check_flag("despine", despine)
         check_look(interval_kwargs=interval_kwargs, ref_line_kwargs=ref_line_kwargs)
-        n_shown = min(n_groups, len(self.audit.names))
+        order = self._order_groups(n_groups, alpha)
+        n_shown = len(order)
         with open_figure(ax, 1, panels=False) as (axes,):
             check_alone([axes], "the y axis has the groups of one audit")
             self._draw_line(axes, ref_line_kwargs)
-            self._draw_intervals(axes, n_shown, alpha, interval_kwargs)
+            self._draw_intervals(axes, order, alpha, interval_kwargs)
             keep_shown(self.points_, ("Group",))
             entries = axes.get_legend_handles_labels()[1]
             n_columns = 1 if _BEYOND in entries else 2
@@ -288,11 +292,17 @@ class GroupAuditDisplay(ShownInNotebooks):
             if ax is None:
                 axes.figure.set_size_inches(_WIDTH, _HEIGHT + _HEIGHT_OF_A_GROUP * n_rows)
                 axes.figure.set_layout_engine("constrained")
-            self._label(axes, n_shown, n_rows, n_columns)
+            self._label(axes, order, n_rows, n_columns)
             if despine:
                 axes.spines[["top", "right"]].set_visible(False)
             self.ax_, self.figure_ = axes, axes.figure
         return self
+
+    def _order_groups(self, n_groups, alpha):
+        """Those that stand out most: rejected ones before others, by the size of the error."""
+        audit = self.audit
+        gap = np.abs(audit.mean_outcome - audit.mean_prediction)[:n_groups]
+        return np.lexsort([-gap, audit.adjusted_pvalues[:n_groups] > alpha])
 
     def _draw_line(self, axes, style):
         from matplotlib.lines import Line2D
@@ -300,12 +310,12 @@ class GroupAuditDisplay(ShownInNotebooks):
         default = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
         self.ref_line_ = axes.axvline(0, **merge_style(default, style, Line2D))
 
-    def _draw_intervals(self, axes, n_shown, alpha, style):
+    def _draw_intervals(self, axes, order, alpha, style):
         from matplotlib.lines import Line2D
 
-        audit, place = self.audit, np.arange(n_shown)
-        gap = (audit.mean_outcome - audit.mean_prediction)[:n_shown]
-        ends = np.stack([audit.low, audit.high])[:, :n_shown]
+        audit, place = self.audit, np.arange(len(order))
+        gap = (audit.mean_outcome - audit.mean_prediction)[order]
+        ends = np.stack([audit.low, audit.high])[:, order]
         is_bound = np.isfinite(ends)
         is_bound &= [[audit.alternative != "less"], [audit.alternative != "greater"]]
         known = np.concatenate([gap, ends[is_bound], [0.0]])
@@ -313,7 +323,7 @@ class GroupAuditDisplay(ShownInNotebooks):
         limits = known.min() - margin, known.max() + margin
         ends = np.where(np.isinf(ends), np.clip(ends, *limits), ends)
         reach = np.stack([gap - ends[0], ends[1] - gap])
-        is_rejected = audit.adjusted_pvalues[:n_shown] <= alpha
+        is_rejected = audit.adjusted_pvalues[order] <= alpha
         holds_zero = (ends[0] <= 0) & (ends[1] >= 0)
         found, other = CURVE_STYLES[1]["color"], CURVE_STYLES[0]["color"]
         wrong = f"miscalibrated (adjusted p ≤ {alpha:g})"
@@ -335,17 +345,19 @@ class GroupAuditDisplay(ShownInNotebooks):
         if not is_bound.all():  # other ends leave the axes
             axes.set_xlim(limits)
 
-    def _label(self, axes, n_shown, n_rows, n_columns):
+    def _label(self, axes, order, n_rows, n_columns):
         from matplotlib.ticker import MaxNLocator
 
-        audit, n_groups = self.audit, len(self.audit.names)
-        names = zip(audit.names[:n_shown], audit.n_samples[:n_shown], strict=True)
-        labels = [f"{shorten_name(name)} ({size})" for name, size in names]
+        audit, n_shown, n_groups = self.audit, len(order), len(self.audit.names)
+        labels = [f"{shorten_name(audit.names[k])} ({audit.n_samples[k]})" for k in order]
         axes.set_yticks(np.arange(n_shown), labels, parse_math=False)
         axes.set_ylim(n_rows - 0.5, -0.5)
         level = f"{100 * audit.confidence_level:g} %"
         kind = _KINDS[audit.alternative]
-        axes.set_xlabel(f"Observed minus predicted\n({level} {kind} of all groups at once)")
+        words = f"Observed minus predicted\n({level} {kind} of all groups at once)"
+        if audit.left_out:
+            words += f"\n{self._name_left_out()}"
+        axes.set_xlabel(words, parse_math=not audit.left_out)
         # Beside long names, and on small axes, there is no room.
         n_ticks = int(axes.get_window_extent().width / (_TICK * axes.figure.dpi))
         axes.xaxis.set_major_locator(MaxNLocator(min(max(n_ticks, 2), _MOST_TICKS)))
@@ -357,3 +369,12 @@ class GroupAuditDisplay(ShownInNotebooks):
         ground = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "framealpha": 1}
         place = {"loc": "lower right", "borderaxespad": 0.1, "borderpad": 0.2}
         axes.legend(ncols=n_columns, fontsize="small", **place, **ground)
+
+    def _name_left_out(self):
+        """A few of the values that have too few rows, and how many more there are."""
+        left_out = self.audit.left_out
+        words = [*map(shorten_name, left_out[:_MOST_NAMES])]
+        if len(left_out) > _MOST_NAMES:
+            words.append(f"{len(left_out) - _MOST_NAMES} more")
+        whole = (word.replace(" ", "\N{NO-BREAK SPACE}") for word in words)
+        return fill(f"Too few rows: {', '.join(whole)}", _LINE)

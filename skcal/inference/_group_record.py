@@ -59,6 +59,9 @@ class GroupAudit(NamedTuple):
         Probability that all intervals hold at once.
     is_of_means : bool
         Whether means of targets are predicted, rather than probabilities.
+    left_out : tuple of str
+        Values of the columns of a table that have too few rows for a group, with their numbers
+        of rows.
     """
 
     pvalue: float
@@ -76,6 +79,7 @@ class GroupAudit(NamedTuple):
     alternative: str
     confidence_level: float
     is_of_means: bool = False
+    left_out: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         found, n_groups = self.find(1 - self.confidence_level), len(self.names)
@@ -224,4 +228,5 @@ def make_audit(
         alternative=alternative,
         confidence_level=level,
         is_of_means=is_of_means,
+        left_out=groups.left_out,
     )

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from sklearn.linear_model import LogisticRegression
 
 from skcal.diagrams import GroupAuditDisplay
-from skcal.inference import audit_groups
+from skcal.inference import audit_groups, make_groups
 
 FEW = {"n_resamples": 39, "random_state": 0}
 
@@ -30,15 +30,17 @@ def rows(rng):
 def test_points_and_intervals(rows):
     audit = audit_groups(*rows, **FEW)
     display = GroupAuditDisplay.from_audit(audit, alpha=0.1)
-    gap = audit.mean_outcome - audit.mean_prediction
+    table = audit.to_frame()
+    table.iloc[1:] = table.iloc[1:].sort_values("difference", key=abs, ascending=False).to_numpy()
+    gap = table["difference"].to_numpy(dtype=float)
     rejected, others = display.points_
     np.testing.assert_array_equal(rejected.get_xydata(), [[gap[0], 0]])
     np.testing.assert_array_equal(others.get_xydata(), np.column_stack([gap[1:], range(1, 5)]))
     ends = np.concatenate([bars.get_segments() for bars in display.intervals_])
-    np.testing.assert_allclose(ends[:, 0, 0], audit.low)
-    np.testing.assert_allclose(ends[:, 1, 0], audit.high)
+    np.testing.assert_allclose(ends[:, :, 0], table[["low", "high"]].astype(float))
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert labels == [f"{n} ({k})" for n, k in zip(audit.names, audit.n_samples, strict=True)]
+    shown = zip(table["group"], table["n_samples"], strict=True)
+    assert labels == [f"{name} ({size})" for name, size in shown]
     assert labels[0].startswith("c (")
     low, high = display.ax_.get_ylim()
     assert low > 4 > 0 > high  # the first one is on top
@@ -47,6 +49,41 @@ def test_points_and_intervals(rows):
     assert "95 % intervals" in display.ax_.get_xlabel()
     assert display.ax_.get_title() == "Test of calibration in 5 groups: p <= 0.025"
     np.testing.assert_array_equal(display.ref_line_.get_xdata(), [0, 0])
+
+
+def test_largest_errors_are_on_top_and_small_groups_are_named(rng):
+    """A small group with a large error is less certain than a large one with a small error."""
+    group = np.repeat(
+        ["large", "small", "right", "tiny", "few", "none"], [9000, 400, 600, 30, 2, 0]
+    )
+    v = rng.uniform(0.2, 0.8, len(group))
+    shift = 0.06 * (group == "large") + 0.2 * (group == "small")
+    table = {"kind": group, "part": np.where(np.arange(len(group)) < 5, "odd", "usual")}
+    audit = audit_groups((rng.random(len(group)) < v + shift).astype(int), v, table, **FEW)
+    ax = GroupAuditDisplay.from_audit(audit).ax_
+    labels = [label.get_text().rpartition(" ")[0] for label in ax.get_yticklabels()]
+    found = set(audit.find())
+    assert [label in found for label in labels] == sorted(
+        (n in found for n in labels), reverse=True
+    )
+    gap = dict(zip(audit.names, np.abs(audit.mean_outcome - audit.mean_prediction), strict=True))
+    for part in (found, set(audit.names) - found):
+        sizes = [gap[label] for label in labels if label in part]
+        assert sizes == sorted(sizes, reverse=True)
+    assert labels.index("kind = small") < labels.index("kind = large")
+    assert audit.left_out == ("kind = few (2)", "kind = tiny (30)", "part = odd (5)")
+    words = ax.get_xlabel().split("Too few rows: ")[1].replace("\N{NO-BREAK SPACE}", " ")
+    assert words.replace("\n", " ") == ", ".join(audit.left_out)
+    assert max(map(len, ax.get_xlabel().split("\n"))) < 50
+    audit = audit._replace(left_out=tuple(f"x = {k} (1)" for k in range(9)))
+    words = GroupAuditDisplay.from_audit(audit).ax_.get_xlabel()
+    assert words.replace("\N{NO-BREAK SPACE}", " ").endswith("6 more")
+    groups = make_groups(table)  # in the same words of groups that are made before
+    assert (
+        groups.left_out
+        == groups.take(np.arange(10000)).left_out
+        == ("kind = few (2)", "kind = tiny (30)", "part = odd (5)")
+    )
 
 
 def test_the_plot_tells_what_the_mean_does_not(rng):
@@ -59,9 +96,9 @@ def test_the_plot_tells_what_the_mean_does_not(rng):
     holds = (audit.low <= 0) & (audit.high >= 0)
     assert set(np.array(audit.names)[found & holds]) == {"b"}
     assert set(np.array(audit.names)[found & ~holds]) == {"c"}
-    places = [np.flatnonzero(rows) for rows in (found & ~holds, found & holds, ~found)]
-    for points, rows in zip(display.points_, places, strict=True):
-        np.testing.assert_array_equal(points.get_ydata(), rows)
+    labels = [label.get_text()[0] for label in display.ax_.get_yticklabels()]
+    for points, rows in zip(display.points_, (found & ~holds, found & holds, ~found), strict=True):
+        assert {labels[k] for k in points.get_ydata()} == set(np.array(audit.names)[rows])
     assert [points.get_marker() for points in display.points_] == ["o", "D", "o"]
     words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     wrong = "miscalibrated (adjusted p ≤ 0.05)"
