@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from skcal._input._censored_times import read_predicted_risks
+from skcal._input._censored_times import (
+    read_horizons,
+    read_predicted_risks,
+    read_risks,
+    read_row_times,
+)
 from skcal._input._predicted._means import read_means
-from skcal._input._validation import check_confidence_level
+from skcal._input._validation import check_confidence_level, show_labels
 from skcal._numerics.survival._horizon_risk import bound_horizon
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _QUANTITIES = "Predicted risk", "Observed risk"
+# Times that differ by less, in parts of them, differ by rounding.
+_SAME = 1e-9
 
 
 @as_record
@@ -73,6 +80,9 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         One for each horizon, in ascending order.
     confidence_level : float, default=None
         Level of bands and intervals, for the legend.
+    expected_curve : tuple of two ndarray of shape (n_times,), default=None
+        Times, and the mean of the predicted risks up to each. None knows those of the horizons
+        alone, which a dotted line joins.
 
     Attributes
     ----------
@@ -120,10 +130,15 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
     figure_: Figure
 
     def __init__(
-        self, *, curves: list[HorizonCurve], confidence_level: float | None = None
+        self,
+        *,
+        curves: list[HorizonCurve],
+        confidence_level: float | None = None,
+        expected_curve: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         self.curves = curves
         self.confidence_level = confidence_level
+        self.expected_curve = expected_curve
 
     @classmethod
     def from_predictions(
@@ -134,6 +149,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         *,
         times: ArrayLike,
         survival: ArrayLike | None = None,
+        horizons: ArrayLike | None = None,
         cause: int | None = None,
         censored: int | None = None,
         strata: ArrayLike | None = None,
@@ -155,11 +171,14 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         risk : array-like of shape (n_samples, n_times) or (n_samples,), default=None
             Predicted probabilities of the event up to each of the times, whose mean does not fall.
         times : float or array-like of shape (n_times,)
-            The horizons: positive, increasing, and not later than the last time, or that of a
-            stratum, unless the last rows had an event.
+            Times of the predictions, positive and increasing. The horizons among them must not be
+            later than the last time, or that of a stratum, unless the last rows had an event.
         survival : array-like of shape (n_samples, n_times) or (n_samples,), default=None
             In place of `risk`, predicted probabilities to have no event up to each of the times,
             whose mean does not rise. There is one kind of event.
+        horizons : float or array-like, default=None
+            Those of `times` that have a diagram each; all of them draw the mean predicted risk
+            over time. None takes all as horizons.
         cause : int, default=None
             Kind of event whose risk is predicted, where an event of another kind makes it
             impossible. None says that there is one kind.
@@ -188,7 +207,11 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         width = check_bandwidth(bandwidth)
         level = check_confidence_level(confidence_level)
-        horizons, values, risks, telling, _ = read_predicted_risks(
+        known = None
+        if horizons is not None:
+            times, risk, known = _choose_horizons(time, times, horizons, risk, survival, cause)
+            survival = None
+        places, values, risks, telling, _ = read_predicted_risks(
             event,
             time,
             risk,
@@ -204,10 +227,11 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
                 horizon, read_means(target, predicted, None, clusters), told, width, level
             )
             for horizon, target, predicted, told in zip(
-                horizons, values.T, risks.T, telling, strict=True
+                places, values.T, risks.T, telling, strict=True
             )
         ]
-        return cls(curves=curves, confidence_level=level).plot(ax, **plot_kwargs)
+        display = cls(curves=curves, confidence_level=level, expected_curve=known)
+        return display.plot(ax, **plot_kwargs)
 
     def plot(
         self,
@@ -286,8 +310,17 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
             linewidth=1.2,
             label=f"observed{level}",
         )
-        expected = [found.expected for found in self.curves]
         default = {"color": self.panels_[0].lines_[0].get_color(), "label": "predicted"}
+        if self.expected_curve is None:  # nothing is known of the model between the horizons
+            expected = [found.expected for found in self.curves]
+            default |= {
+                "linestyle": ":",
+                "marker": "s",
+                "markersize": 4,
+                "markevery": slice(1, None),
+            }
+        else:
+            places, expected = self.expected_curve
         (self.expected_,) = ax.plot(
             [0.0, *places], [0.0, *expected], **merge_style(default, style, Line2D)
         )
@@ -296,6 +329,18 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         ax.legend(fontsize="small", frameon=False)
         if despine:
             ax.spines[["top", "right"]].set_visible(False)
+
+
+def _choose_horizons(time, times, horizons, risk, survival, cause):
+    """Horizons, the risks up to them, and all times with the means of the risks."""
+    known, wanted = read_horizons("times", times), read_horizons("horizons", horizons)
+    columns = np.abs(np.subtract.outer(wanted, known)).argmin(axis=1)
+    is_known = np.isclose(wanted, known[columns], rtol=_SAME, atol=0)
+    if not is_known.all():
+        missing = wanted[~is_known][0]
+        raise ValueError(f"horizons must be among times, {show_labels(known)}; got {missing:g}.")
+    risks = read_risks(risk, survival, cause, (len(read_row_times(time)), len(known)))
+    return wanted, risks[:, columns], (known, risks.mean(axis=0))
 
 
 def _make_horizon(horizon, rows, telling, bandwidth, level):

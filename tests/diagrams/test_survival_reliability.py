@@ -60,6 +60,35 @@ def test_numbers_are_those_of_survival_calibration(never, is_clustered):
     assert_allclose(np.array(drawn)[:, :, 1], [one.observed[1:] for one in numbers])
 
 
+def test_predicted_curve_of_all_times_and_diagrams_of_some():
+    grid = np.linspace(0.1, 3, 30)
+    grid[[4, 9, 19]] = np.nextafter(TIMES, 0)  # the same but for rounding
+    event, time, risk = draw_rows()
+    rate = -np.log1p(-risk[:, 1])
+    curves = -np.expm1(-rate[:, None] * grid)
+    expected = draw(event, time, risk, times=TIMES)
+    for options in ({"risk": curves}, {"survival": 1 - curves}):
+        display = draw(event, time, times=grid, horizons=TIMES, **options)
+        for found, one in zip(display.curves, expected.curves, strict=True):
+            assert found.horizon == one.horizon
+            assert_allclose(found.curve.y_mean, one.curve.y_mean)
+            assert_allclose(found.ratio, one.ratio)
+        assert_allclose(display.expected_.get_xdata(), [0, *grid])
+        assert_allclose(display.expected_.get_ydata(), np.append(0, curves.mean(axis=0)))
+        assert display.expected_.get_linestyle() == "-"
+    # What lies between horizons is not the model's: dots, not a line.
+    assert expected.expected_.get_linestyle() == ":"
+    last = draw(event, time, curves[:, :20], times=grid[:20], horizons=2)  # one diagram
+    assert [found.horizon for found in last.curves] == [2]
+    later = np.append(grid, 100.0), np.column_stack([curves, np.ones(len(time))])
+    draw(event, time, later[1], times=later[0], horizons=TIMES)  # where no row is left
+    with pytest.raises(ValueError, match="horizons must be among times, .*; got 0.77"):
+        draw(event, time, curves, times=grid, horizons=[0.5, 0.77])
+    with pytest.raises(ValueError, match="risk must have shape"):
+        draw(event, time, risk, times=grid, horizons=TIMES)
+    plt.close("all")
+
+
 def test_one_horizon_is_one_diagram():
     event, time, risk = draw_rows()
     _, ax = plt.subplots()
