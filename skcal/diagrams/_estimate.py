@@ -158,7 +158,8 @@ def estimate_rows(y_true, y_proba, data, reduction, options, clusters=None):
         y_true, y_proba, **data, reduction=reduction, for_reduction=True
     )
     sources = _list_sources(predictions, reduction, clusters)
-    return _estimate_curves(sources, *name_reduction(predictions, reduction), options)
+    n_classes = max(predictions.proba.shape[1:], default=2) if reduction == "full" else None
+    return _estimate_curves(sources, *name_reduction(predictions, reduction), options, n_classes)
 
 
 def _list_sources(predictions, reduction, clusters):
@@ -207,7 +208,9 @@ def estimate_summary(summary, options):
         raise ValueError("summary must hold rows; got an empty summary.")
     sources = [DiagramCells(cells) for _, cells in problems]
     named = name_problem(summary, [label for label, _ in problems])
-    return _estimate_curves(sources, *named, options)
+    is_pooled = summary.reduction == "full"
+    n_classes = (2 if summary.labels is None else len(summary.labels)) if is_pooled else None
+    return _estimate_curves(sources, *named, options, n_classes)
 
 
 def name_problem(summary, labels):
@@ -223,14 +226,14 @@ def name_problem(summary, labels):
     return ("confidence", None) if len(summary.labels) > 2 else (None, summary.labels[-1])
 
 
-def _estimate_curves(sources, reduction, pos_label, options):
+def _estimate_curves(sources, reduction, pos_label, options, n_classes=None):
     panels = isinstance(pos_label, list)
     labels = pos_label if panels else [pos_label] * len(sources)
     if panels and options.interval is None:
         options = options._replace(interval=False)
     return {
         "curves": [
-            Estimate(source, options).describe(label)
+            Estimate(source, options).describe(label, n_classes)
             for source, label in zip(sources, labels, strict=True)
         ],
         "scale": options.scale,
@@ -352,7 +355,7 @@ class Estimate:
         bandwidth = _FINER if self._is_near else _FINE[scale]
         return bandwidth, self._count_points(bandwidth, 4), scale
 
-    def describe(self, pos_label):
+    def describe(self, pos_label, n_classes):
         """The curve, with the data of its layers."""
         layers = self.options.layers
         if layers is None:
@@ -365,6 +368,8 @@ class Estimate:
             density=self.smooth.density,
             n_samples=self.source.n_samples,
             n_rows=self.source.n_rows,
+            n_clusters=self.source.n_clusters,
+            n_classes=n_classes,
             pos_label=pos_label,
             kind=self.kind,
             density_grid=self.smooth.grid,

@@ -67,6 +67,8 @@ class MeanReliabilityCurve(NamedTuple):
         Mean of the targets minus that of the predictions.
     n_samples : int or float
         Number of rows; the effective number, a float, where weights differ.
+    n_clusters : int or None
+        Number of clusters that the rows are in.
     """
 
     kind: str
@@ -77,6 +79,7 @@ class MeanReliabilityCurve(NamedTuple):
     ratio: float
     residual: float
     n_samples: int | float
+    n_clusters: int | None = None
 
 
 class MeanReliabilityDisplay(ShownInNotebooks):
@@ -293,7 +296,11 @@ class MeanReliabilityDisplay(ShownInNotebooks):
         models = name_models(y_pred, name, "y_pred", "Regressor")
         for predictions in models.values():
             rows = read_means(y_true, predictions, sample_weight, clusters)
-            curves.append(make_curve(rows, kind, bandwidth, level))
+            curve = make_curve(rows, kind, bandwidth, level)
+            if clusters is not None:  # of one row each where they are copies of it
+                member = np.arange(len(rows.targets)) if rows.member is None else rows.member
+                curve = curve._replace(n_clusters=len(np.unique(member)))
+            curves.append(curve)
         names = list(models)
         display = cls(
             curves=curves,
@@ -370,6 +377,7 @@ class MeanReliabilityDisplay(ShownInNotebooks):
             error = Term("mean residual", [curve.residual for curve in self.curves], form=".3g")
         word = "effective rows" if any(map(_is_weighted, self.curves)) else "n"
         terms = [error, Term(word, [curve.n_samples for curve in self.curves], form=",.0f")]
+        terms.append(Term("clusters", [curve.n_clusters for curve in self.curves], form=",.0f"))
         return label_curves(names, terms, len(self.curves), separate=True)
 
 

@@ -110,8 +110,9 @@ class ReliabilityDisplay(EstimatedReliability):
     its steps are chosen by the outcomes. Its legend has the parts of the Brier score, which is
     MCB - DSC + UNC [3]_: what isotonic recalibration of these rows would save (miscalibration), how
     much better than their base rate they would be then (discrimination), and the score of the base
-    rate (uncertainty). The legend shows the number n of rows of positive weight,
-    and where weights differ the effective number of all rows.
+    rate (uncertainty). The legend shows the number n of rows of positive weight, that of classes
+    where all are pooled, that of clusters, and where weights differ the effective number of all
+    rows.
 
     With `clusters` that number is divided by the ratio of the variance between clusters to that of
     independent rows,
@@ -344,9 +345,11 @@ class ReliabilityDisplay(EstimatedReliability):
             Term("DSC", [curve.discrimination for curve in curves]),
             Term("UNC", [curve.uncertainty for curve in curves]),
             Term("O/E", [self._compare_events(curve) for curve in curves], form=".2f"),
-            Term("n", [curve.n_rows for curve in curves], form=",.0f", is_count=True),
+            _count("n", [_count_once(curve, curve.n_rows) for curve in curves]),
+            _count("classes", [curve.n_classes for curve in curves]),
+            _count("clusters", [curve.n_clusters for curve in curves]),
             Term("events per point", [_tell_few(curve) for curve in curves], form=",.0f"),
-            count_rows([curve.effective_rows for curve in curves]),
+            count_rows([_count_once(curve, curve.effective_rows) for curve in curves]),
         ]
 
     def _list_panel_terms(self, curve):
@@ -355,6 +358,15 @@ class ReliabilityDisplay(EstimatedReliability):
         # Behind smECE.
         terms.insert(2, Term("by chance", [None if chance is None else chance[0]]))
         return terms
+
+
+def _count(name, values):
+    return Term(name, values, form=",.0f", is_count=True)
+
+
+def _count_once(curve, number):
+    """A number of rows, of which those of pooled classes count once, not once for each class."""
+    return number if number is None or curve.n_classes is None else number / curve.n_classes
 
 
 def _tell_few(curve):

@@ -14,6 +14,8 @@ from skcal.diagrams._layers import LAYERS
 _LEAST_DEVIATION = 1e-12
 KINDS = (*SMOOTHED, "adaptive", "isotonic", "binned", "values")
 _NUMBERS = (
+    "n_clusters",
+    "n_classes",
     "bandwidth",
     "n_gathered",
     "smooth_ece",
@@ -55,6 +57,11 @@ class ReliabilityCurve(Curve):
     kind : str, default="smooth"
         One of "smooth", "adaptive", "nadaraya-watson", "isotonic", "binned" and "values":
         how `prob_true` was estimated, see :meth:`ReliabilityDisplay.from_predictions`.
+    n_clusters : int, default=None
+        Number of clusters that the rows are in, shown in the legend.
+    n_classes : int, default=None
+        Number of classes whose probabilities are pooled, shown in the legend: `n_rows` and
+        `n_samples` count each row so often, the legend once.
     density_grid : array-like of shape (n_grid,), default=None
         Predictions at which `density` is known; None stands for `prob_pred`. Where a smooth curve
         has as many points, each belongs to the point of the grid with the same number.
@@ -106,6 +113,8 @@ class ReliabilityCurve(Curve):
     """
 
     kind: str = "smooth"
+    n_clusters: Any = None
+    n_classes: Any = None
     density_grid: Any = None
     bandwidth: Any = None
     n_gathered: Any = None

@@ -45,6 +45,7 @@ class DiagramRows:
     def __init__(self, sample, member=None):
         self.rows = self.merged = self.known = sample
         self.n_rows, self.member = sample.n_present, None
+        self.n_clusters = None if member is None else len(np.unique(member))
         if member is not None:
             *rows, weights = _read_rows(sample)
             self.member, chosen, weights = unite_copies(member, *rows, weights)
@@ -133,7 +134,7 @@ class DiagramCells:
     the number of rows; with weights their effective number is not known, and `is_counted` False.
     """
 
-    member = None
+    member = n_clusters = None
     is_hard = True
 
     def __init__(self, cells):

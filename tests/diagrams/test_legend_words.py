@@ -21,6 +21,7 @@ from skcal.diagrams import (
 )
 from skcal.diagrams._entries import list_notes
 from skcal.diagrams._layers._band import Band
+from skcal.streaming import CalibrationSummary
 from tests.diagrams.artists import list_legend
 
 rng = np.random.default_rng(0)
@@ -205,3 +206,35 @@ def test_intervals_of_one_width_ask_for_groups():
     ends = np.column_stack([-np.abs(y) - 1, np.abs(y) + 1])
     label = IntervalCoverageDisplay.from_predictions(y, ends).ax_.get_xlabel()
     assert label == "Width of the interval"
+
+
+def test_numbers_count_rows_clusters_and_pooled_classes():
+    clusters = np.arange(300) // 5
+    (entry,) = list_entries_of_models(ReliabilityDisplay.from_predictions(Y, P, clusters=clusters))
+    assert "n = 300, clusters = 60" in entry
+    copies = np.repeat(np.stack([Y, P], axis=1)[:60], 5, axis=0)  # of one row each cluster
+    options = {"clusters": clusters}
+    display = ReliabilityDisplay.from_predictions(copies[:, 0].astype(int), copies[:, 1], **options)
+    assert "clusters = 60" in list_entries_of_models(display)[0]
+    display = MeanReliabilityDisplay.from_predictions(*copies.T, **options)
+    assert "clusters = 60" in list_entries_of_models(display)[0]
+    display = MeanReliabilityDisplay.from_predictions(P + Y, P, **options)
+    assert "n = 300, clusters = 60" in list_entries_of_models(display)[0]
+    # All classes of a row are pooled: three rows for each would be said else.
+    proba = np.column_stack([P / 2, P / 2, 1 - P])
+    y, weights = np.arange(300) % 3, np.where(np.arange(300) < 150, 1.0, 2.0)
+    summary = CalibrationSummary(reduction="full", labels=[0, 1, 2]).update(y, proba)
+    display = ReliabilityDisplay.from_predictions(y, proba, reduction="full")
+    for shown in (display, ReliabilityDisplay.from_summary(summary)):
+        assert "n = 300, classes = 3" in list_entries_of_models(shown)[0]
+    display = ReliabilityDisplay.from_predictions(y, proba, reduction="full", sample_weight=weights)
+    assert "effective rows = 270" in list_entries_of_models(display)[0]  # 450^2 / 750
+    display = ReliabilityDisplay.from_predictions(Y, P, reduction="full")
+    assert "n = 300, classes = 2" in list_entries_of_models(display)[0]
+    (entry,) = list_entries_of_models(ReliabilityDisplay.from_predictions(Y, P))
+    assert "clusters" not in entry
+    assert "classes" not in entry
+
+
+def list_entries_of_models(display):
+    return [entry for entry in list_legend(display.ax_) if " = " in entry]
