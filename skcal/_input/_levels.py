@@ -136,8 +136,8 @@ class Levels:
 def find_levels(name, column, n_bins, min_samples, most=None, n_rows=None):
     """Levels of a column with at least this many rows, and the number of the level of each row.
 
-    If there are more than `most`, the most frequent ones are taken, and none is told as rare. With `n_rows` each entry of
-    the column stands for this many rows.
+    If there are more than `most`, the most frequent ones are taken, and none is told as rare. With
+    `n_rows` each entry of the column stands for this many rows.
     """
     present, edges, values = column.dropna(), None, None
     kind = find_kind(column)

@@ -24,12 +24,17 @@ def check_losses(risk, n_rows):
 
 
 def reduce_to_losses(y_true, y_proba, *, risk, reduction, **data):
-    """Check user input; return a sample with losses for outcomes, and which rows it holds.
-
-    Those are the rows of positive weight. An error is 1 minus the share of what was predicted.
-    """
+    """Check user input; return a sample with losses for outcomes, and which rows it holds."""
     check_reduction(reduction)
     (sample,) = reduce_to_samples(y_true, y_proba, reduction=reduction, **data)
+    return find_losses(sample, risk)
+
+
+def find_losses(sample, risk):
+    """A sample with losses for outcomes, and which rows it holds, those of positive weight.
+
+    An error is 1 minus the share of what was predicted.
+    """
     predictions, outcomes, weights = sample.predictions, sample.outcomes, sample.weights
     losses = check_losses(risk, len(predictions))
     if losses is None:

@@ -48,6 +48,10 @@ EXPLAIN_ROUNDING = (
 # --------------------------------------------------------------------------- options
 
 
+class RowSumError(ValueError):
+    """Rows of a matrix that are no probabilities of classes, such as columns of several models."""
+
+
 def check_option(name, value, valid):
     """Raise a ValueError that names the nearest valid value unless `value` is one of `valid`."""
     if isinstance(value, str) and value in valid:
@@ -335,7 +339,7 @@ def _check_row_sums(name, proba, advice):
             found = to_numpy(sums)[row]
             if abs(found - 1) <= COARSE_ROUNDING:
                 advice = EXPLAIN_ROUNDING
-            raise ValueError(
+            raise RowSumError(
                 f"Rows of {name} must sum to 1; got a sum of {found:.6g} at row "
                 f"{rows.start + row}.{advice or advise_on_sums(name, to_numpy(proba))}"
             )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from skcal._input._reduction import check_predictions
+from skcal._input._independent_rows import check_reduction
+from skcal._input._reduction import REDUCTIONS, check_predictions
+from skcal._input._sample import Sample
+from skcal._input._validation import RowSumError
 from skcal._tools._arrays import list_column_names
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import (
@@ -23,10 +26,12 @@ from skcal.diagrams._legend import (
     check_curve_kwargs,
     check_lengths,
     count_rows,
+    find_effective_rows,
     label_curves,
     list_names,
 )
 from skcal.diagrams._notebook import ShownInNotebooks
+from skcal.diagrams._response import name_reduction, predict_folds
 from skcal.diagrams._style import (
     check_look,
     choose_pale_color,
@@ -150,21 +155,45 @@ class CurvesDisplay(ShownInNotebooks, ABC):
     def _finish(self, ax):
         """Set the ends of the y axis, and draw the legend where there is room."""
 
+    # --------------------------------------------------------------------- before drawing
+
     @classmethod
-    def _join(cls, found, confidence_level, name, **more):
-        curves, bands, pos_labels, rows = zip(*found, strict=True)
-        if len({str(label) for label in pos_labels}) > 1:
+    def _choose_reduction(cls, models, reduction, pos_label):
+        """What "auto" means for the predictions of models, unless all displays agree."""
+        return reduction
+
+    @classmethod
+    def _read_models(cls, y_true, models, data, reduction):
+        """`ModelRows` of each of several models, by their predictions for the same rows."""
+        reduction = cls._choose_reduction(models, reduction, data["pos_label"])
+        return [read_model(y_true, y_proba, data, reduction) for y_proba in models]
+
+    @classmethod
+    def _read_folds(cls, cv_results, X, y, reduction, **data):
+        """`ModelRows` of each fold of a cross-validation, and the name of its estimators."""
+        folds = predict_folds(cv_results, X, y, **data)
+        models = [y_proba for _, _, y_proba, _ in folds]
+        reduction = cls._choose_reduction(models, reduction, data["pos_label"])
+        rows = [read_model(y_fold, y_proba, own, reduction) for _, y_fold, y_proba, own in folds]
+        return rows, type(folds[0][0]).__name__
+
+    @classmethod
+    def _join(cls, rows, found, confidence_level, name, **more):
+        """A display of `ModelRows`, of which pairs of a curve and its band, or None, are found."""
+        labels = [one.label for one in rows]
+        if len(set(map(str, labels))) > 1:
             raise ValueError(
                 "cv_results must hold estimators that know the same classes, or pos_label must say "
-                f"what to show; got the labels {list(pos_labels)}."
+                f"what to show; got the labels {labels}."
             )
+        curves, bands = zip(*found, strict=True)
         return cls(
             curves=list(curves),
             bands=None if confidence_level is None else list(bands),
             name=name,
-            pos_label=pos_labels[0],
+            pos_label=labels[0],
             confidence_level=confidence_level,
-            effective_rows=list(rows),
+            effective_rows=[one.effective_rows for one in rows],
             **more,
         )
 
@@ -284,15 +313,29 @@ def name_models(predictions, name, argument="y_proba", default="Classifier"):
     return {default if names[0] is None else names[0]: predictions}
 
 
-def check_model(y_true, y_proba, data):
-    """Checked predictions of one model; a table of those of several models gets advice."""
+class ModelRows(NamedTuple):
+    """What one model predicts for the rows, read once."""
+
+    sample: Sample  # of one binary problem
+    label: Any  # the label whose probability is predicted; None where it is the predicted one
+    effective_rows: float | None  # None where weights do not differ
+
+
+def read_model(y_true, y_proba, data, reduction):
+    """`ModelRows` of one model; a table of predictions of several models gets advice."""
+    check_reduction(reduction)
     try:
-        return check_predictions(y_true, y_proba, **data)
-    except ValueError as error:
+        predictions = check_predictions(
+            y_true, y_proba, **data, reduction=reduction, for_reduction=True
+        )
+    except RowSumError as error:
         names = list_column_names(y_proba)
-        if not names or "must sum to 1" not in str(error):
+        if not names:
             raise
         shown = ", ".join(f"{name!r}: ..." for name in names[:2])
         raise ValueError(
             f"{error} If its columns are models, pass a dictionary, {{{shown}}}."
         ) from None
+    (sample,) = REDUCTIONS[reduction](predictions)
+    label = name_reduction(predictions, reduction)[1]
+    return ModelRows(sample, label, find_effective_rows(predictions.weights))

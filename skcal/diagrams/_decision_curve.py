@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skcal._estimates._decision_curves import trace_net_benefit
 from skcal._estimates._decisions import band_net_benefit
 from skcal._input._validation import check_flag
 from skcal.diagrams._curves_display import place_legend
 from skcal.diagrams._threshold_display import ThresholdDisplay
-from skcal.metrics import NetBenefitCurve, net_benefit_curve
+from skcal.metrics import NetBenefitCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,8 +139,8 @@ class DecisionCurveDisplay(ThresholdDisplay):
         return self._plot(ax, name, curve_kwargs, band_kwargs, ref_line_kwargs, despine, *units)
 
     @classmethod
-    def _compute(cls, y_true, y_proba, **options):
-        return net_benefit_curve(y_true, y_proba, **options)
+    def _trace(cls, sample, thresholds, act):
+        return NetBenefitCurve(*trace_net_benefit(sample, thresholds, act))
 
     @classmethod
     def _compute_band(cls, actions, thresholds, level, clusters):

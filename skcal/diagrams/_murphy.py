@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from skcal._estimates._decision_curves import trace_elementary_score
 from skcal._estimates._decisions import (
     band_elementary_score,
     find_base_rate,
     read_net_benefit_thresholds,
-    reduce_to_decisions,
 )
 from skcal.diagrams._curves_display import place_legend
 from skcal.diagrams._threshold_display import ThresholdDisplay
-from skcal.metrics import ElementaryScoreCurve, elementary_score_curve
+from skcal.metrics import ElementaryScoreCurve
 
 # As many have the finest default thresholds, and more than rounding.
 _N_DECIMALS = 12
@@ -89,13 +89,13 @@ class MurphyDisplay(ThresholdDisplay):
     _act = ">"
 
     @classmethod
-    def _compute(cls, y_true, y_proba, *, thresholds, act, **data):
+    def _trace(cls, sample, thresholds, act):
         if thresholds is None:  # a rare event has its losses at thresholds near its base rate
-            base_rate = find_base_rate(reduce_to_decisions(y_true, y_proba, **data))
+            base_rate = find_base_rate(sample)
             fine = read_net_benefit_thresholds(None, min(base_rate, 1 - base_rate))
             fine = fine if base_rate <= 0.5 else np.round(1 - fine, _N_DECIMALS)
             thresholds = np.union1d(np.arange(201) / 200, fine)
-        return elementary_score_curve(y_true, y_proba, thresholds=thresholds, act=act, **data)
+        return ElementaryScoreCurve(*trace_elementary_score(sample, thresholds, act))
 
     @classmethod
     def _compute_band(cls, actions, thresholds, level, clusters):

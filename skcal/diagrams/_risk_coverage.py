@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from skcal._input._clusters import number_clusters, unite_copies
-from skcal._input._independent_rows import check_reduction, list_unequal_weights
-from skcal._input._losses import reduce_to_losses
+from skcal._input._independent_rows import list_unequal_weights
+from skcal._input._losses import find_losses
 from skcal._input._outcome_matrix import has_columns
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.curves._risk_band import band_risks
-from skcal._numerics.errors._risk_coverage import are_errors
+from skcal._numerics.errors._risk_coverage import are_errors, find_risks, rank_losses
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_threshold
-from skcal.diagrams._curves_display import CurvesDisplay, check_model, name_models, place_legend
-from skcal.diagrams._legend import check_lengths, find_effective_rows
-from skcal.diagrams._response import (
-    check_plot_options,
-    name_reduction,
-    predict_class_probabilities,
-    predict_folds,
-)
+from skcal.diagrams._curves_display import CurvesDisplay, name_models, place_legend
+from skcal.diagrams._legend import check_lengths
+from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 from skcal.inference import CertifiedThreshold, certified_threshold
-from skcal.metrics import RiskCoverageCurve, risk_coverage_curve
+from skcal.metrics import RiskCoverageCurve
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -317,7 +312,6 @@ class RiskCoverageDisplay(CurvesDisplay):
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         models = name_models(y_proba, name)
-        check_reduction(reduction)
         if confidence_level is None:
             for argument, given in (("clusters", clusters), ("at_most", at_most)):
                 if given is not None:
@@ -332,12 +326,9 @@ class RiskCoverageDisplay(CurvesDisplay):
                 f"risk must have the losses of the models {list(models)}; got {list(risks)}."
             )
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-        if _are_answers(models.values(), reduction, pos_label):
-            reduction = "confidence"
-        found = [
-            cls._estimate(y_true, proba, data, reduction, risks[key], confidence_level, clusters)
-            for key, proba in models.items()
-        ]
+        rows = cls._read_models(y_true, models.values(), data, reduction)
+        pairs = [(one, risks[key]) for one, key in zip(rows, models, strict=True)]
+        found = [cls._estimate(*pair, confidence_level, clusters) for pair in pairs]
         certified = None
         if at_most is not None:
             if sample_weight is not None:
@@ -346,12 +337,14 @@ class RiskCoverageDisplay(CurvesDisplay):
                     "for rows that count once each."
                 )
             options: dict[str, Any] = {"at_most": at_most, "confidence_level": confidence_level}
-            options |= {"pos_label": pos_label, "labels": labels, "reduction": reduction}
+            options["clusters"] = clusters
             certified = [
-                certified_threshold(y_true, proba, risk=risks[key], clusters=clusters, **options)
-                for key, proba in models.items()
+                certified_threshold(
+                    one.sample.outcomes, one.sample.predictions, risk=loss, **options
+                )
+                for one, loss in pairs
             ]
-        display = cls._join(found, confidence_level, list(models), certified=certified)
+        display = cls._join(rows, found, confidence_level, list(models), certified=certified)
         return display.plot(ax=ax, **plot_kwargs)
 
     @classmethod
@@ -424,32 +417,30 @@ class RiskCoverageDisplay(CurvesDisplay):
         3
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_cv_results)
-        check_reduction(reduction)
-        folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
-        if name is None:
-            name = type(folds[0][0]).__name__
-        if _are_answers([y_proba for _, _, y_proba, _ in folds], reduction, pos_label):
-            reduction = "confidence"
-        found = [
-            cls._estimate(y_fold, y_proba, data, reduction, "error", confidence_level)
-            for _, y_fold, y_proba, data in folds
-        ]
-        return cls._join(found, confidence_level, name).plot(ax=ax, **plot_kwargs)
+        data = {"sample_weight": sample_weight, "pos_label": pos_label}
+        rows, title = cls._read_folds(cv_results, X, y, reduction, **data)
+        found = [cls._estimate(one, "error", confidence_level) for one in rows]
+        name = title if name is None else name
+        return cls._join(rows, found, confidence_level, name).plot(ax=ax, **plot_kwargs)
 
     # --------------------------------------------------------------------- before drawing
 
     @classmethod
-    def _estimate(cls, y_true, y_proba, data, reduction, risk, confidence_level, clusters=None):
-        """Curve, band or None, what they are of (the reduction, or the label), effective rows."""
-        predictions = check_model(y_true, y_proba, data)
-        data = data | {"reduction": reduction, "risk": risk}
-        curve, band = risk_coverage_curve(y_true, y_proba, **data), None
+    def _choose_reduction(cls, models, reduction, pos_label):
+        """To accept one label of two alone would hide half of the answers."""
+        if reduction == "auto" and pos_label is None and any(map(has_columns, models)):
+            return "confidence"
+        return reduction
+
+    @classmethod
+    def _estimate(cls, rows, risk, confidence_level, clusters=None):
+        """Curve, and band or None."""
+        sample, present = find_losses(rows.sample, risk)
+        ranked, band = rank_losses(sample.predictions, sample.outcomes, sample.weights), None
         if confidence_level is not None:
             level = check_confidence_level(confidence_level)
-            sample, present = reduce_to_losses(y_true, y_proba, **data)
             band = _find_band(sample, present, isinstance(risk, str), clusters, level)
-        label = name_reduction(predictions, reduction)[1]
-        return curve, band, label, find_effective_rows(predictions.weights)
+        return RiskCoverageCurve(ranked.thresholds, *find_risks(ranked)), band
 
     def _check(self):
         super()._check()
@@ -483,14 +474,6 @@ class RiskCoverageDisplay(CurvesDisplay):
         _cut(ax, top)
         place_legend(ax, 0.0, (1 + _PAD) * top)
         ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
-
-
-def _are_answers(models, reduction, pos_label):
-    """Whether rows are accepted by the probability of the label that is predicted for each.
-
-    It would hide half of the answers of two classes to accept one of their labels alone.
-    """
-    return reduction == "auto" and pos_label is None and any(map(has_columns, models))
 
 
 def _find_band(sample, present, is_error, clusters, level):

@@ -5,17 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from skcal._estimates._decisions import check_act, check_band, count_actions, reduce_to_decisions
-from skcal._input._independent_rows import check_reduction
+from skcal._estimates._decisions import check_act, check_band, count_actions
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import CurvesDisplay, check_model, name_models
-from skcal.diagrams._legend import find_effective_rows
-from skcal.diagrams._response import (
-    check_plot_options,
-    name_reduction,
-    predict_class_probabilities,
-    predict_folds,
-)
+from skcal.diagrams._curves_display import CurvesDisplay, name_models
+from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -203,17 +196,12 @@ class ThresholdDisplay(CurvesDisplay):
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         models = name_models(y_proba, name)
-        check_reduction(reduction)
         if confidence_level is None and clusters is not None:
             raise ValueError("clusters must be None where no band is drawn: curves need none.")
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
-        found = [
-            cls._estimate(
-                y_true, proba, data, reduction, thresholds, act, confidence_level, clusters
-            )
-            for proba in models.values()
-        ]
-        return cls._join(found, confidence_level, list(models)).plot(ax=ax, **plot_kwargs)
+        rows = cls._read_models(y_true, models.values(), data, reduction)
+        found = [cls._estimate(one, thresholds, act, confidence_level, clusters) for one in rows]
+        return cls._join(rows, found, confidence_level, list(models)).plot(ax=ax, **plot_kwargs)
 
     @classmethod
     def from_cv_results(
@@ -289,21 +277,17 @@ class ThresholdDisplay(CurvesDisplay):
         3
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_cv_results)
-        check_reduction(reduction)
-        folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
-        if name is None:
-            name = type(folds[0][0]).__name__
-        found = [
-            cls._estimate(y_fold, y_proba, data, reduction, thresholds, act, confidence_level)
-            for _, y_fold, y_proba, data in folds
-        ]
-        return cls._join(found, confidence_level, name).plot(ax=ax, **plot_kwargs)
+        data = {"sample_weight": sample_weight, "pos_label": pos_label}
+        rows, title = cls._read_folds(cv_results, X, y, reduction, **data)
+        found = [cls._estimate(one, thresholds, act, confidence_level) for one in rows]
+        name = title if name is None else name
+        return cls._join(rows, found, confidence_level, name).plot(ax=ax, **plot_kwargs)
 
     # --------------------------------------------------------------------- before drawing
 
     @classmethod
     @abstractmethod
-    def _compute(cls, y_true, y_proba, **options):
+    def _trace(cls, sample, thresholds, act):
         """The curve."""
 
     @classmethod
@@ -312,20 +296,13 @@ class ThresholdDisplay(CurvesDisplay):
         """Curve and ends of its band, arrays."""
 
     @classmethod
-    def _estimate(
-        cls, y_true, y_proba, data, reduction, thresholds, act, confidence_level, clusters=None
-    ):
-        """Curve, band or None, what they are of (the reduction, or the label), effective rows."""
+    def _estimate(cls, rows, thresholds, act, confidence_level, clusters=None):
+        """Curve, and band or None."""
         act = cls._act if act is None else act
         check_act(act)
-        predictions = check_model(y_true, y_proba, data)
-        data = data | {"reduction": reduction}
-        curve = cls._compute(y_true, y_proba, thresholds=thresholds, act=act, **data)
-        band = None
+        curve, band = cls._trace(rows.sample, thresholds, act), None
         if confidence_level is not None:
             level = check_band(curve.thresholds, act, confidence_level)
-            sample = reduce_to_decisions(y_true, y_proba, **data)
-            actions = count_actions(sample, curve.thresholds, act)
+            actions = count_actions(rows.sample, curve.thresholds, act)
             _, *band = cls._compute_band(actions, curve.thresholds, level, clusters)
-        label = name_reduction(predictions, reduction)[1]
-        return curve, band, label, find_effective_rows(predictions.weights)
+        return curve, band

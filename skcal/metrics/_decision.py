@@ -6,20 +6,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skcal._estimates._decisions import (
-    ACTS,
-    check_act,
-    find_base_rate,
-    read_net_benefit_thresholds,
-    read_thresholds,
-    reduce_to_decisions,
-    round_thresholds,
+from skcal._estimates._decision_curves import (
+    is_counted,
+    trace_elementary_score,
+    trace_net_benefit,
 )
+from skcal._estimates._decisions import ACTS, check_act, reduce_to_decisions
 from skcal._estimates._isotonic import pool_isotonically
 from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows, reduce_to_samples
 from skcal._numerics.cells._cell_bounds import bound_decisions
-from skcal._numerics.errors._decision import find_worst_threshold, sum_before, sum_from
+from skcal._numerics.errors._decision import find_worst_threshold
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, Reduction
 
@@ -359,7 +356,6 @@ def elementary_score_curve(
     array([0.033, 0.167])
     """
     check_act(act)
-    t = read_thresholds(thresholds, None, is_open=False)
     sample = reduce_to_decisions(
         y_true,
         y_proba,
@@ -368,15 +364,7 @@ def elementary_score_curve(
         labels=labels,
         reduction=reduction,
     )
-    if t is None:
-        t, score = _score_jumps(sample, act)
-    else:
-        score = _score(sample, t, _find_first(sample, t, act))
-    base_rate = find_base_rate(sample)
-    of_base_rate = 1 - t
-    of_base_rate *= base_rate
-    np.minimum(of_base_rate, t * (1 - base_rate), out=of_base_rate)
-    return ElementaryScoreCurve(t, score, of_base_rate)
+    return ElementaryScoreCurve(*trace_elementary_score(sample, thresholds, act))
 
 
 def net_benefit_curve(
@@ -467,67 +455,17 @@ def net_benefit_curve(
         labels=labels,
         reduction=reduction,
     )
-    base_rate = find_base_rate(sample)
-    t = read_net_benefit_thresholds(thresholds, base_rate)
-    first = _find_first(sample, t, act)
-    hits, alarms = _sum_hits(sample, first), _sum_alarms(sample, first)
-    # 1 minus a rounded base rate would have few digits where nearly all are positive.
-    all_hits, all_alarms = (count(sample, np.zeros(1, int)) for count in (_sum_hits, _sum_alarms))
-    odds, total = t / (1 - t), sample.sorted.total_weight
-    treat_all = (all_hits - odds * all_alarms) / total
-    return NetBenefitCurve(t, (hits - odds * alarms) / total, treat_all, np.zeros(len(t)))
+    return NetBenefitCurve(*trace_net_benefit(sample, thresholds, act))
 
 
 def _find_worst(sample):
     ties = sample.sorted
     gain, threshold, is_inclusive = find_worst_threshold(
         *(ties.predictions, ties.weight, ties.positive, *pool_isotonically(ties)),
-        is_counted=_is_counted(sample),
+        is_counted=is_counted(sample),
     )
     error = min(gain / ties.total_weight, 1.0)
     return DecisionCalibrationWitness(threshold, ACTS[is_inclusive], error)
-
-
-def _find_first(sample, thresholds, act):
-    """From which distinct prediction on one acts, at each threshold."""
-    predictions = sample.sorted.predictions
-    thresholds = round_thresholds(thresholds, sample)
-    return np.searchsorted(predictions, thresholds, "left" if act == ACTS[True] else "right")
-
-
-def _score_jumps(sample, act):
-    """0, the distinct predictions and 1, and the elementary scores there."""
-    predictions = sample.sorted.predictions
-    shift = int(act != ACTS[True])
-    score = _score(sample, predictions, slice(shift, shift + len(predictions)))
-    # Beyond the predictions all act at 0, where alarms cost nothing, or none at 1, where misses do.
-    ends = int(predictions[0] > 0), int(predictions[-1] < 1)
-    return np.pad(predictions, ends, constant_values=(0.0, 1.0)), np.pad(score, ends)
-
-
-def _score(sample, thresholds, first):
-    """Elementary scores, in place: arrays of all rows would take as long as the sums."""
-    score = _sum_alarms(sample, first)
-    score *= thresholds
-    misses = sum_before(sample.sorted.positive, first, is_counted=_is_counted(sample))
-    misses *= 1 - thresholds
-    score += misses
-    score /= sample.sorted.total_weight
-    return score
-
-
-def _sum_hits(sample, first):
-    return sum_from(sample.sorted.positive, first, is_counted=_is_counted(sample))
-
-
-def _sum_alarms(sample, first):
-    negative = sample.sorted.weight - sample.sorted.positive
-    np.maximum(negative, 0.0, out=negative)
-    return sum_from(negative, first, is_counted=_is_counted(sample))
-
-
-def _is_counted(sample):
-    return sample.weights is None and sample.outcomes.dtype.kind in "bui"
 
 
 class DecisionCalibrationError(Measure, function=decision_calibration_error):

@@ -82,7 +82,7 @@ def test_predicted_curve_of_all_times_and_diagrams_of_some():
     assert [found.horizon for found in last.curves] == [2]
     later = np.append(grid, 100.0), np.column_stack([curves, np.ones(len(time))])
     draw(event, time, later[1], times=later[0], horizons=TIMES)  # where no row is left
-    with pytest.raises(ValueError, match="horizons must be among times, .*; got 0.77"):
+    with pytest.raises(ValueError, match=r"horizons must be among times, .*; got 0.77"):
         draw(event, time, curves, times=grid, horizons=[0.5, 0.77])
     with pytest.raises(ValueError, match="risk must have shape"):
         draw(event, time, risk, times=grid, horizons=TIMES)

@@ -9,7 +9,9 @@ from matplotlib.patches import Rectangle
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_validate
 
-from skcal.diagrams import DecisionCurveDisplay, MurphyDisplay
+from skcal._input import _reduction
+from skcal._input._validation import RowSumError
+from skcal.diagrams import DecisionCurveDisplay, MurphyDisplay, RiskCoverageDisplay
 from skcal.inference import net_benefit_difference
 from skcal.metrics import elementary_score_curve, net_benefit_curve
 
@@ -249,6 +251,29 @@ def test_what_is_refused(Display, options, message):
     with pytest.raises(ValueError, match=message):
         Display.from_predictions(**{"y_true": [0, 1], "y_proba": [0.2, 0.7], **options})
     assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize("Display", [DecisionCurveDisplay, MurphyDisplay, RiskCoverageDisplay])
+def test_arrays_are_read_once(Display, rows, monkeypatch):
+    y, models = rows
+    read = []
+    check = _reduction.check_proba
+    monkeypatch.setattr(
+        _reduction, "check_proba", lambda name, proba: read.append(name) or check(name, proba)
+    )
+    Display.from_predictions(y, models)
+    assert read == ["y_proba"] * 2
+
+
+def test_advice_on_models_is_for_sums_of_rows_alone():
+    """Not for other errors that happen to have the same words."""
+    table = pd.DataFrame({"a": [0.5, 0.4], "b": [0.5, 0.6]})
+    with pytest.raises(ValueError, match="must sum to 1") as caught:
+        DecisionCurveDisplay.from_predictions(["x", "must sum to 1"], table, pos_label="y")
+    assert not isinstance(caught.value, RowSumError)
+    assert "pass a dictionary" not in str(caught.value)
+    with pytest.raises(RowSumError, match="Rows of y_proba must sum to 1"):
+        _reduction.check_predictions([0, 1], table * 0.8)
 
 
 def test_a_name_may_stand_in_a_list():
