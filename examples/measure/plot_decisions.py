@@ -32,15 +32,16 @@ bayes, repaired = models.values()
 # %%
 # Who operates at a risk of 5 % says that one missed tumour is as bad as 19 needless operations.
 # Naive Bayes is too sure that a lump is benign: at low thresholds it is of less use than to operate
-# on all. Repaired, it is above both lines everywhere.
+# on all. Repaired, it is above both lines everywhere. The band is that of the difference between the
+# two, around the first: where the first curve leaves it, they differ.
 DecisionCurveDisplay.from_predictions(
     y, models, pos_label="malignant", thresholds=np.arange(2, 51) / 100
 )
 plt.show()
 
 # %%
-# Both models saw the same patients, so that their difference is known better than each of them. The
-# band holds at all thresholds at once.
+# Both models saw the same patients, so that their difference is known better than each of them. Here
+# it is alone. The band holds at all thresholds at once.
 found = net_benefit_difference(
     y, repaired, bayes, pos_label="malignant", thresholds=np.arange(2, 51) / 100
 )

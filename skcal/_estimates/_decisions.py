@@ -119,13 +119,15 @@ def band_net_benefit(actions, baseline, thresholds, level, clusters=None):
     return _band(actions, baseline, thresholds, gains, level, clusters)
 
 
-def band_elementary_score(actions, thresholds, level, clusters=None):
-    """Elementary score with a band, the loss beyond that of one who knows the outcomes.
+def band_elementary_score(actions, baseline, thresholds, level, clusters=None):
+    """Elementary score beyond that of a baseline, with the ends of a band.
 
-    Arguments and results are those of `band_net_benefit`, for thresholds in [0, 1].
+    Arguments and results are those of `band_net_benefit`, for thresholds in [0, 1]. The baseline is
+    `Actions`, or None, which stands for one who knows the outcomes and loses nothing.
     """
     gains = np.stack([-thresholds, 1 - thresholds])
-    mean, low, high = _band(actions, (0, len(thresholds)), thresholds, gains, level, clusters)
+    baseline = (0, len(thresholds)) if baseline is None else baseline.counts
+    mean, low, high = _band(actions, baseline, thresholds, gains, level, clusters)
     return 0.0 - mean, 0.0 - high, 0.0 - low
 
 

@@ -235,7 +235,8 @@ class CurvesDisplay(ShownInNotebooks, ABC):
             for k, band in enumerate(self.bands or []):
                 if band is not None:
                     ends = [np.asarray(end) / units[k] for end in band]
-                    self._draw_band(axes, k, ends, band_kwargs, 1 if separate else n_curves)
+                    n_alike = 1 if separate else n_curves
+                    self._draw_band(axes, k, ends, self._name_band(names), band_kwargs, n_alike)
             for curve, size in zip(self.curves, units, strict=True):
                 for line in self._list_lines(curve, size):
                     self._draw_line(axes, *line, looks[0].get("alpha"), ref_line_kwargs)
@@ -265,7 +266,11 @@ class CurvesDisplay(ShownInNotebooks, ABC):
                 )
         check_lengths(len(curves), bands=self.bands, effective_rows=self.effective_rows)
 
-    def _draw_band(self, ax, k, ends, style, n_alike):
+    def _name_band(self, names):
+        """Words for what the bands are."""
+        return "band"
+
+    def _draw_band(self, ax, k, ends, words, style, n_alike):
         from matplotlib.collections import PolyCollection
         from matplotlib.colors import to_rgba
 
@@ -278,7 +283,7 @@ class CurvesDisplay(ShownInNotebooks, ABC):
         default = {"facecolor": pale, "edgecolor": to_rgba(color, 0.4)}
         default |= {"linewidth": 0.8, "zorder": 1.5}
         if self.confidence_level is not None:
-            label = f"{100 * self.confidence_level:g} % band ({self._at_once})"
+            label = f"{100 * self.confidence_level:g} % {words} ({self._at_once})"
             is_first = all(area.get_label() != label for area in ax.collections)
             default["label"] = label if is_first else None
         look = merge_style(default, style, PolyCollection)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # How far below 0 the axes go at most, in parts of the highest value; lines leave them there.
 _DEPTH, _MARGIN = 0.35, 0.08
+# How high above the highest value of a curve: bands of differences widen without end towards 1.
+_HEIGHT = 1.1
 # A net benefit below this part of the highest one is nothing to look at. The axes end this many
 # times as far out as all that is above.
 _NOTHING, _BEYOND = 0.01, 1.2
@@ -36,8 +38,9 @@ class DecisionCurveDisplay(ThresholdDisplay):
     ----------
     curves : list of NetBenefitCurve
         The curves, see :func:`skcal.metrics.net_benefit_curve`.
-    bands : list of (low, high), default=None
-        Ends of the band of each curve, arrays of shape (n_thresholds,).
+    bands : list of (low, high) or None, default=None
+        Ends of the band of each curve, arrays of shape (n_thresholds,); None for one that has no
+        band.
     name : str or list of str, default=None
         Name for the legend, or one for each curve.
     pos_label : int, float, bool or str, default=None
@@ -46,6 +49,9 @@ class DecisionCurveDisplay(ThresholdDisplay):
         Level of the bands, for the legend.
     effective_rows : list of float or None, default=None
         Effective number of rows of each curve, for the legend; None where weights do not differ.
+    baseline : int, default=None
+        Number of the curve that others are compared with: bands are those of the difference from
+        it, around it. None says that each band is that of its own curve.
 
     Attributes
     ----------
@@ -68,10 +74,13 @@ class DecisionCurveDisplay(ThresholdDisplay):
 
     Notes
     -----
-    The band of a curve covers it at all thresholds at once, with probability `confidence_level`. It
-    is a band of this curve alone: whether a model is better than another one, or than acting
-    always, is told by :func:`~skcal.inference.net_benefit_difference`, whose bands are narrower
-    because the rows are the same.
+    The band of a single model covers its curve at all thresholds at once, with the probability
+    `confidence_level`. Several models are compared with the first one, which has no band: that of
+    another one is the band of the difference between the two, around the curve of the first, see
+    :func:`~skcal.inference.net_benefit_difference`. It covers the difference at all thresholds at
+    once, and is narrower than two bands suggest, because the rows are the same. Where the curve of
+    the first model lies outside of it, the models differ. Bands of several models hold one by one.
+    Whether a model is better than acting always is told by the same function.
 
     The x axis ends a little beyond the last threshold at which a model or acting always is above
     acting never: early where the outcome is rare. Set its limits to see the rest, and choose
@@ -143,8 +152,9 @@ class DecisionCurveDisplay(ThresholdDisplay):
         return NetBenefitCurve(*trace_net_benefit(sample, thresholds, act))
 
     @classmethod
-    def _compute_band(cls, actions, thresholds, level, clusters):
-        return band_net_benefit(actions, "none", thresholds, level, clusters)
+    def _compute_band(cls, actions, baseline, thresholds, level, clusters):
+        baseline = "none" if baseline is None else baseline
+        return band_net_benefit(actions, baseline, thresholds, level, clusters)
 
     def _list_lines(self, curve, unit):
         yield "Treat all", "--", curve.thresholds, curve.treat_all / unit
@@ -153,7 +163,10 @@ class DecisionCurveDisplay(ThresholdDisplay):
     def _finish(self, ax):
         values = [line.get_ydata() for line in ax.lines]
         ends = [path.vertices[:, 1] for band in ax.collections for path in band.get_paths()]
-        top = max(max(part.max() for part in [*values, *ends]), 1e-6)
+        top = max(max(part.max() for part in values), 1e-6)
+        if self.baseline is not None:
+            self._cut_bands(_HEIGHT * top)
+        top = max([top, *(part.max() for part in ends)])
         lowest = min(part.min() for part in values)
         shown = (
             np.asarray(line.get_xdata())[line.get_ydata() > _NOTHING * top] for line in ax.lines
@@ -168,6 +181,11 @@ class DecisionCurveDisplay(ThresholdDisplay):
             low = min(low, (1 + _MARGIN) * models.min())
             top = max(top, -_MARGIN * models.min())
         place_legend(ax, low, (1 + _MARGIN) * top)
+
+    def _cut_bands(self, top):
+        for band in self.bands_:
+            for path in band.get_paths():
+                path.vertices[:, 1] = np.minimum(path.vertices[:, 1], top)
 
 
 def _find_base_rate(curve):

@@ -32,8 +32,9 @@ class MurphyDisplay(ThresholdDisplay):
     ----------
     curves : list of ElementaryScoreCurve
         The curves, see :func:`skcal.metrics.elementary_score_curve`.
-    bands : list of (low, high), default=None
-        Ends of the band of each curve, arrays of shape (n_thresholds,).
+    bands : list of (low, high) or None, default=None
+        Ends of the band of each curve, arrays of shape (n_thresholds,); None for one that has no
+        band.
     name : str or list of str, default=None
         Name for the legend, or one for each curve.
     pos_label : int, float, bool or str, default=None
@@ -42,6 +43,9 @@ class MurphyDisplay(ThresholdDisplay):
         Level of the bands, for the legend.
     effective_rows : list of float or None, default=None
         Effective number of rows of each curve, for the legend; None where weights do not differ.
+    baseline : int, default=None
+        Number of the curve that others are compared with: bands are those of the difference from
+        it, around it. None says that each band is that of its own curve.
 
     Attributes
     ----------
@@ -65,9 +69,12 @@ class MurphyDisplay(ThresholdDisplay):
 
     Notes
     -----
-    The band of a curve covers it at all thresholds at once, with probability `confidence_level`.
-    Bands of models that predict the same rows may overlap where one of them is certainly better;
-    :func:`~skcal.inference.net_benefit_difference` compares them.
+    The band of a single model covers its curve at all thresholds at once, with the probability
+    `confidence_level`. Several models are compared with the first one, which has no band: that of
+    another one is the band of the difference between the two, around the curve of the first. It
+    covers the difference at all thresholds at once, and is narrower than two bands suggest, because
+    the rows are the same. Where the curve of the first model lies outside of it, the models differ.
+    Bands of several models hold one by one.
 
     References
     ----------
@@ -98,8 +105,8 @@ class MurphyDisplay(ThresholdDisplay):
         return ElementaryScoreCurve(*trace_elementary_score(sample, thresholds, act))
 
     @classmethod
-    def _compute_band(cls, actions, thresholds, level, clusters):
-        return band_elementary_score(actions, thresholds, level, clusters)
+    def _compute_band(cls, actions, baseline, thresholds, level, clusters):
+        return band_elementary_score(actions, baseline, thresholds, level, clusters)
 
     def _list_lines(self, curve, unit):
         yield "Base rate", ":", curve.thresholds, curve.base_rate_score

@@ -5,14 +5,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
+
 from skcal._estimates._decisions import check_act, check_band, count_actions
+from skcal._input._validation import check_integer, check_option
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._curves_display import CurvesDisplay, name_models
+from skcal.diagrams._figure import escape_math, shorten_name
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from sklearn.base import BaseEstimator
+
+
+_BANDS = "auto", "curve", "difference"
+# Letters of the name of a model in the words for bands.
+_MOST_OF_A_NAME = 24
 
 
 class ThresholdDisplay(CurvesDisplay):
@@ -22,6 +31,27 @@ class ThresholdDisplay(CurvesDisplay):
     _x_label = "Threshold probability"
     _at_once = "all thresholds at once"
     _act: str  # the default of `act`
+
+    def __init__(
+        self,
+        *,
+        curves: list[Any],
+        bands: list[Any] | None = None,
+        name: str | list[str] | None = None,
+        pos_label: int | float | bool | str | None = None,
+        confidence_level: float | None = None,
+        effective_rows: list[float | None] | None = None,
+        baseline: int | None = None,
+    ) -> None:
+        super().__init__(
+            curves=curves,
+            bands=bands,
+            name=name,
+            pos_label=pos_label,
+            confidence_level=confidence_level,
+            effective_rows=effective_rows,
+        )
+        self.baseline = baseline
 
     @classmethod
     def from_estimator(
@@ -127,6 +157,7 @@ class ThresholdDisplay(CurvesDisplay):
         clusters: ArrayLike | None = None,
         thresholds: ArrayLike | None = None,
         act: Literal[">", ">="] | None = None,
+        band: Literal["auto", "curve", "difference"] = "auto",
         confidence_level: float | None = 0.95,
         name: str | None = None,
         ax: Axes | None = None,
@@ -166,8 +197,12 @@ class ThresholdDisplay(CurvesDisplay):
         act : {">", ">="}, default=None
             Whether one acts at predictions v > t or v >= t. None stands for ">=" in a decision
             curve, and for ">" in a Murphy diagram.
+        band : {"auto", "curve", "difference"}, default="auto"
+            What a band covers: "curve" the curve of its model, "difference" its difference from
+            that of the first model, around which it is drawn. "auto" is the latter for several
+            models that predict the same outcomes, as their largest probabilities seldom do.
         confidence_level : float or None, default=0.95
-            Probability, in (0, 1), that the band of a curve covers at all thresholds; see
+            Probability, in (0, 1), that a band covers at all thresholds; see
             :func:`~skcal.inference.net_benefit_difference`. None draws no bands.
         name : str, default=None
             Name of a single model for the legend. None takes "Classifier".
@@ -200,8 +235,12 @@ class ThresholdDisplay(CurvesDisplay):
             raise ValueError("clusters must be None where no band is drawn: curves need none.")
         data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
         rows = cls._read_models(y_true, models.values(), data, reduction)
-        found = [cls._estimate(one, thresholds, act, confidence_level, clusters) for one in rows]
-        return cls._join(rows, found, confidence_level, list(models)).plot(ax=ax, **plot_kwargs)
+        baseline = _choose_baseline(band, rows)
+        options = thresholds, act, confidence_level, clusters, baseline
+        found = [cls._estimate(one, *options) for one in rows]
+        number = None if baseline is None or confidence_level is None else 0
+        display = cls._join(rows, found, confidence_level, list(models), baseline=number)
+        return display.plot(ax=ax, **plot_kwargs)
 
     @classmethod
     def from_cv_results(
@@ -292,17 +331,49 @@ class ThresholdDisplay(CurvesDisplay):
 
     @classmethod
     @abstractmethod
-    def _compute_band(cls, actions, thresholds, level, clusters):
-        """Curve and ends of its band, arrays."""
+    def _compute_band(cls, actions, baseline, thresholds, level, clusters):
+        """Curve beyond that of other `Actions`, if there are any, and ends of its band, arrays."""
 
     @classmethod
-    def _estimate(cls, rows, thresholds, act, confidence_level, clusters=None):
-        """Curve, and band or None."""
+    def _estimate(cls, rows, thresholds, act, confidence_level, clusters=None, baseline=None):
+        """Curve, and band or None: that of the difference from a baseline, around its curve."""
         act = cls._act if act is None else act
         check_act(act)
         curve, band = cls._trace(rows.sample, thresholds, act), None
-        if confidence_level is not None:
-            level = check_band(curve.thresholds, act, confidence_level)
-            actions = count_actions(rows.sample, curve.thresholds, act)
-            _, *band = cls._compute_band(actions, curve.thresholds, level, clusters)
+        if confidence_level is not None and rows is not baseline:
+            t, middle, other = curve.thresholds, 0.0, None
+            level = check_band(t, act, confidence_level)
+            if baseline is not None:
+                middle = getattr(cls._trace(baseline.sample, t, act), cls._field)
+                other = count_actions(baseline.sample, t, act)
+            actions = count_actions(rows.sample, t, act)
+            _, *ends = cls._compute_band(actions, other, t, level, clusters)
+            band = [middle + end for end in ends]
         return curve, band
+
+    def _check(self):
+        super()._check()
+        if self.baseline is not None:
+            most = len(self.curves) - 1
+            check_integer("baseline", self.baseline, minimum=0, maximum=most)
+
+    def _name_band(self, names):
+        if self.baseline is None:
+            return super()._name_band(names)
+        name = names[self.baseline] if len(names) > 1 else "the first curve"
+        return f"band of the difference from {escape_math(shorten_name(name, _MOST_OF_A_NAME))}"
+
+
+def _choose_baseline(band, rows):
+    """`ModelRows` of the first of several models if others are compared with it, else None."""
+    check_option("band", band, _BANDS)
+    outcomes = [one.sample.outcomes for one in rows]
+    are_same = all(np.array_equal(outcomes[0], other) for other in outcomes)
+    if band == "difference" and len(rows) == 1:
+        raise ValueError("band must be 'auto' or 'curve' for a single model; got 'difference'.")
+    if band == "difference" and not are_same:
+        raise ValueError(
+            "band must be 'auto' or 'curve' for models whose most probable labels differ in some "
+            "rows; got 'difference'. Choose one class with pos_label."
+        )
+    return rows[0] if band != "curve" and are_same and len(rows) > 1 else None

@@ -36,7 +36,7 @@ def read_band(area):
 
 def test_decision_curves(rows):
     y, models = rows
-    display = DecisionCurveDisplay.from_predictions(y, models)
+    display = DecisionCurveDisplay.from_predictions(y, models, band="curve")
     for line, area, v in zip(display.lines_, display.bands_, models.values(), strict=True):
         curve = net_benefit_curve(y, v)
         np.testing.assert_array_equal(line.get_xydata(), np.transpose(curve[:2]))
@@ -55,6 +55,82 @@ def test_decision_curves(rows):
     low, high = display.ax_.get_ylim()
     assert low < 0 < curve.treat_all.max() < high
     assert low > curve.treat_all.min()
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(300) // 3])
+@every_display
+def test_several_models_have_bands_of_differences(Display, rows, clusters):
+    """Around the curve of the first: another one lies in its band by the margin of its own."""
+    y, models = rows
+    models = models | {"c $1$": np.sqrt(models["a"])}
+    options = {"thresholds": [0.1, 0.3, 0.8], "act": ">=", "clusters": clusters}
+    display = Display.from_predictions(y, models, **options)
+    first, *others = models.values()
+    middle = getattr(display.curves[0], display._field)
+    assert display.bands[0] is None
+    for v, band, area in zip(others, display.bands[1:], display.bands_, strict=True):
+        found = net_benefit_difference(y, v, first, **options)
+        low, high = found.low, found.high
+        if Display is MurphyDisplay:  # what 1 - t of the benefit is more is less loss
+            low, high = (-(1 - found.thresholds) * end for end in (high, low))
+        np.testing.assert_allclose(band, [middle + low, middle + high], atol=1e-12)
+        corners = area.get_paths()[0].vertices
+        assert corners[:, 1].min() == pytest.approx(band[0].min())  # the highest ones may be cut
+    labels = [area.get_label() for area in display.bands_]
+    assert labels[0] == "95 % band of the difference from a (all thresholds at once)"
+    assert labels[1].startswith("_")
+    renamed = display.plot(name=["first", "b", "c"]).bands_[0].get_label()
+    assert renamed.startswith("95 % band of the difference from first")
+    assert (
+        display.plot(name="all")
+        .bands_[0]
+        .get_label()
+        .startswith("95 % band of the difference from the")
+    )
+    # Of those that act alike the difference is 0, and its band has it inside.
+    same = Display.from_predictions(y, {"a": first, "again": first}, **options)
+    low, high = same.bands[1]
+    assert (low <= middle).all()
+    assert (middle <= high).all()
+    for single in (models["a"], {"a": models["a"]}):
+        assert Display.from_predictions(y, single).baseline is None
+    assert Display.from_predictions(y, models, confidence_level=None).baseline is None
+    with pytest.raises(ValueError, match="baseline must be at most 1; got 2"):
+        Display(curves=display.curves[:2], baseline=2).plot()
+
+
+@mostly_decisions
+def test_answers_of_several_models_have_bands_of_their_own(Display):
+    rng = np.random.default_rng(0)
+    models = {name: rng.dirichlet(np.ones(3), 90) for name in "ab"}
+    y = rng.integers(3, size=90)
+    display = Display.from_predictions(y, models, thresholds=[0.4, 0.5])
+    assert display.baseline is None
+    assert all(band is not None for band in display.bands)
+    compared = Display.from_predictions(y, models, thresholds=[0.4], pos_label=1)
+    assert compared.baseline == 0
+    with pytest.raises(ValueError, match="labels differ in some rows; got 'difference'"):
+        Display.from_predictions(y, models, thresholds=[0.4], band="difference")
+    with pytest.raises(ValueError, match="for a single model; got 'difference'"):
+        Display.from_predictions(y, models["a"], band="difference")
+    with pytest.raises(ValueError, match="band must be one of"):
+        Display.from_predictions(y, models, band="both")
+
+
+def test_wide_bands_of_differences_leave_the_axes_to_the_curves(rows):
+    y, models = rows
+    display = DecisionCurveDisplay.from_predictions(y, models)
+    highest = max(line.get_ydata().max() for line in display.lines_)
+    assert display.bands[1][1].max() > 2 * highest  # next to 1
+    (area,) = display.bands_
+    legend = display.ax_.get_legend().get_window_extent()
+    bottom = display.ax_.transData.inverted().transform([0, legend.y0])[1]
+    assert highest < read_band(area)[:, 1].max() < min(bottom, 1.2 * highest)
+    low, high = display.ax_.get_ylim()
+    assert high - low < 4 * highest
+    # What was not cut is as wide as it was computed.
+    kept = display.bands[1][1] < highest
+    assert set(display.bands[1][1][kept]) <= set(read_band(area)[:, 1])
 
 
 def test_standardized_curves_are_in_units_of_the_base_rate(rows):
@@ -77,7 +153,8 @@ def test_standardized_curves_are_in_units_of_the_base_rate(rows):
 
 def test_murphy_diagram(rows):
     y, models = rows
-    display = MurphyDisplay.from_predictions(y, models, thresholds=[0, 0.2, 0.5, 1])
+    options = {"thresholds": [0, 0.2, 0.5, 1], "band": "curve"}
+    display = MurphyDisplay.from_predictions(y, models, **options)
     for line, area, v in zip(display.lines_, display.bands_, models.values(), strict=True):
         curve = elementary_score_curve(y, v, thresholds=[0, 0.2, 0.5, 1])
         np.testing.assert_array_equal(line.get_xydata(), np.transpose(curve[:2]))
@@ -123,12 +200,13 @@ def test_bands_of_clusters(rows, Display):
     """Those of single rows are the bands of rows; copies count once, by both ways to a diagram."""
     y, models = rows
     t = [0.2, 0.5]
-    plain = Display.from_predictions(y, models, thresholds=t)
-    single = Display.from_predictions(y, models, thresholds=t, clusters=np.arange(300))
+    options = {"thresholds": t, "band": "curve"}
+    plain = Display.from_predictions(y, models, **options)
+    single = Display.from_predictions(y, models, **options, clusters=np.arange(300))
     np.testing.assert_array_equal(single.bands, plain.bands)
     copies = {name: np.repeat(v, 3) for name, v in models.items()}
     names = np.repeat(np.arange(300).astype(str), 3)
-    found = Display.from_predictions(np.repeat(y, 3), copies, thresholds=t, clusters=names)
+    found = Display.from_predictions(np.repeat(y, 3), copies, **options, clusters=names)
     np.testing.assert_allclose(found.bands, plain.bands)
     clusters = np.argsort(np.argsort(models["a"])) // 6
     wide = Display.from_predictions(y, models["a"], thresholds=t, clusters=clusters)
@@ -320,7 +398,7 @@ def test_legend_stays_in_small_axes(Display, rows, size, layout):
 @every_display
 def test_a_single_threshold_is_drawn(Display, rows):
     y, models = rows
-    display = Display.from_predictions(y, models, thresholds=[0.3])
+    display = Display.from_predictions(y, models, thresholds=[0.3], band="curve")
     ax = display.ax_
     for line in (*display.lines_, *display.ref_lines_):
         assert line.get_marker() not in ("None", None, "")
@@ -380,7 +458,7 @@ def test_bands_have_the_colours_of_their_curves(rows):
     y, models = rows
     models = models | {"c": models["a"] ** 0.5}
     for Display in (DecisionCurveDisplay, MurphyDisplay):
-        display = Display.from_predictions(y, models)
+        display = Display.from_predictions(y, models, band="curve")
         colors = [to_rgba(line.get_color())[:3] for line in display.lines_]
         assert len(set(colors)) == 3
         for look in ("get_facecolor", "get_edgecolor"):
