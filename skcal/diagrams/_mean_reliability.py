@@ -17,7 +17,7 @@ from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._curves_display import name_models
 from skcal.diagrams._drawing import take_color
-from skcal.diagrams._entries import check_shown, keep_shown
+from skcal.diagrams._entries import check_shown, keep_shown, note_words
 from skcal.diagrams._figure import open_figure
 from skcal.diagrams._legend import Term, check_lengths, label_curves, list_names
 from skcal.diagrams._notebook import ShownInNotebooks
@@ -410,16 +410,16 @@ def _draw_band(display, axes, curve, is_log, style):
     places, *band = curve.band
     band = [np.clip(end, low, high) for end in band]
     color, style = take_color(display.lines_[-1], style)
-    label = None
-    if display.confidence_level is not None and curve is display.curves[-1]:
-        word = "intervals" if curve.kind == "values" else "band"
-        label = f"{100 * display.confidence_level:g} % {word}"
     if curve.kind == "values":
-        default = {"color": color, "linewidth": 1.2, "label": label}
-        return axes.vlines(places, *band, **merge_style(default, style, LineCollection))
-    default = {"facecolor": make_transparent(axes, color), "edgecolor": "none", "zorder": 1.5}
-    look = merge_style(default | {"label": label}, style, PolyCollection)
-    return axes.fill_between(places, *band, **look)
+        default = {"color": color, "linewidth": 1.2}
+        area = axes.vlines(places, *band, **merge_style(default, style, LineCollection))
+    else:
+        default = {"facecolor": make_transparent(axes, color), "edgecolor": "none", "zorder": 1.5}
+        area = axes.fill_between(places, *band, **merge_style(default, style, PolyCollection))
+    if display.confidence_level is not None:
+        words = "intervals, all" if curve.kind == "values" else "band, all points"
+        note_words([area], f"{100 * display.confidence_level:g} % {words} at once")
+    return area
 
 
 def check_bandwidth(bandwidth):
@@ -519,4 +519,6 @@ def _mark_deciles(axes, curve, line):
     transform = blended_transform_factory(axes.transData, axes.transAxes)
     color, _ = take_color(line, None)
     style = {"color": color, "linewidth": 1, "zorder": 1.4, "transform": transform}
-    return axes.vlines(curve.deciles, 0, _MARK, **style)
+    marks = axes.vlines(curve.deciles, 0, _MARK, **style)
+    note_words([marks], "Ticks: deciles of the predictions")
+    return marks

@@ -369,7 +369,9 @@ class PITDisplay(ShownInNotebooks):
         from matplotlib.collections import PolyCollection
 
         drawn, ends = [], np.array([0.0, 1.0])
-        level = "Band" if self.confidence_level is None else f"{100 * self.confidence_level:g} %"
+        level = "Band"
+        if self.confidence_level is not None:
+            level = f"{100 * self.confidence_level:g} % band"
         name = names[0] if names else None
         for one, width, middle in zip(
             axes, (self.histogram_width, self.curve_width), (np.ones(2), ends), strict=True

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcal.diagrams._entries import divide_handles, list_entries
 from skcal.diagrams._figure import finish_axes
 from skcal.diagrams._frame import Frame
 from skcal.diagrams._style import merge_style
@@ -34,7 +35,8 @@ def finish_values(axes, quantities, *, despine, title=None, legend=True):
     if axes.get_xscale() == axes.get_yscale() == "log":
         _draw_log_ticks(axes, limits)
     if legend:
-        axes.legend(fontsize="small", frameon=False, title=title)
+        look = {"fontsize": "small", "frameon": False, "title": title}
+        axes.legend(*list_entries(axes), handler_map=divide_handles(), **look)
     if despine:
         axes.spines[["top", "right"]].set_visible(False)
 

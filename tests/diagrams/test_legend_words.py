@@ -238,3 +238,24 @@ def test_numbers_count_rows_clusters_and_pooled_classes():
 
 def list_entries_of_models(display):
     return [entry for entry in list_legend(display.ax_) if " = " in entry]
+
+
+def test_means_say_what_bands_and_ticks_are():
+    models = {"one": P, "two": P + 0.1}
+    for scale in ("linear", "log"):
+        ax = MeanReliabilityDisplay.from_predictions(P + Y, models, scale=scale).ax_
+        words = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert words[2:] == ["95 % band, all points at once", "Ticks: deciles of the predictions"]
+        colors = [to_rgba(line.get_color())[:3] for line in ax.lines if " = " in line.get_label()]
+        for areas in list_notes(ax).values():  # of both models
+            found = [(*area.get_facecolor(), *area.get_edgecolor())[0] for area in areas]
+            assert [tuple(color[:3]) for color in found] == colors
+    ax = MeanReliabilityDisplay.from_predictions(Y, P.round(1)).ax_
+    assert "95 % intervals, all at once" in [
+        text.get_text() for text in ax.get_legend().get_texts()
+    ]
+    options = {"band_kwargs": {"label": "my words"}}
+    ax = MeanReliabilityDisplay.from_predictions(Y, P, **options).ax_
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "my words" in words
+    assert not any("band" in word for word in words)

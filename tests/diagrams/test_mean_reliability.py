@@ -116,7 +116,8 @@ def test_ratio_deciles_and_legend():
     label = f"Tariff (A/E = {curve.ratio:.3f}, effective rows = {n_effective:,.0f})"
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [
         label,
-        "95 % band",
+        "95 % band, all points at once",
+        "Ticks: deciles of the predictions",
     ]
     for share, decile in zip(np.arange(1, 10) / 10, curve.deciles, strict=True):
         below, up_to = (years @ mask / years.sum() for mask in (rate < decile, rate <= decile))

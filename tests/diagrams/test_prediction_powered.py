@@ -89,7 +89,9 @@ def test_axes_of_other_quantities_are_refused():
     y = (rng.random(60) < proba).astype(float)
     seen = np.where(np.arange(60) < 40, y, np.nan)
     display = PredictionPoweredReliabilityDisplay.from_predictions(seen, proba, (y > 0.5) * 0.8)
-    assert "95 % band" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "95 % band, all points at once" in [
+        text.get_text() for text in display.ax_.get_legend().get_texts()
+    ]
     with pytest.raises(
         ValueError, match="ax must be empty, or show the quantities of this display"
     ):

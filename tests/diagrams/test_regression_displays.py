@@ -319,7 +319,7 @@ def test_models_on_one_axes(rows):
     displays += [PITDisplay.from_predictions(y, (law[0], 2 * law[1]), ax=displays[0].ax_)]
     assert len({display.line_.get_color() for display in displays}) == 2
     labels = displays[0].ax_[1].get_legend_handles_labels()[1]
-    assert sorted(labels) == ["95 % if calibrated", "Regressor", "one"]
+    assert sorted(labels) == ["95 % band if calibrated", "Regressor", "one"]
     options = {"quantiles": 0.5, "name": "one"}
     display = QuantileReliabilityDisplay.from_predictions(y, law[0], **options)
     assert display.lines_[0].get_label().startswith("one, level 0.5 (MCB")
@@ -450,7 +450,10 @@ def test_bands_and_bars_say_whose_they_are(rows):
     many = PITDisplay.from_predictions(y, (mean, spread), name="many")
     few = PITDisplay.from_predictions(y[:20], (mean[:20], spread[:20]), name="few", ax=many.ax_)
     labels = many.ax_[1].get_legend_handles_labels()[1]
-    assert {"95 % if calibrated (many)", "95 % if calibrated (few)"} < set(labels)
+    assert {
+        "95 % band if calibrated (many)",
+        "95 % band if calibrated (few)",
+    } < set(labels)
     for band in few.bands_:
         assert to_rgba(few.line_.get_color())[:3] == tuple(band.get_facecolor()[0, :3])
     for one, other in zip(many.bands_, few.bands_, strict=True):
