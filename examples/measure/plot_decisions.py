@@ -40,8 +40,8 @@ DecisionCurveDisplay.from_predictions(
 plt.show()
 
 # %%
-# Both models saw the same patients, so that their difference is known better than each of them. Here
-# it is alone. The band holds at all thresholds at once.
+# Both models saw the same patients, so that their difference is known better than each of them.
+# Here it is alone. The band holds at all thresholds at once.
 found = net_benefit_difference(
     y, repaired, bayes, pos_label="malignant", thresholds=np.arange(2, 51) / 100
 )

@@ -100,6 +100,12 @@ def open_figure(ax, n_panels=1, *, panels=False, square=False):
         raise
 
 
+def choose_n_panels(ax, *choices):
+    """Number of panels: that of the axes where it is one of the choices, else the first choice."""
+    n_given = 0 if ax is None else np.asarray(ax, dtype=object).size
+    return n_given if n_given in choices else choices[0]
+
+
 def _count_columns(n_panels):
     return n_panels if n_panels <= 3 else int(np.ceil(np.sqrt(n_panels)))
 

@@ -14,6 +14,7 @@ from skcal._tools._words import show_moment
 from skcal.diagrams._entries import check_alone, draw_above, keep_shown
 from skcal.diagrams._estimate import name_problem
 from skcal.diagrams._figure import (
+    choose_n_panels,
     draw_diagonal,
     finish_axes,
     name_axes,
@@ -83,10 +84,12 @@ class MonitorDisplay(ShownInNotebooks):
         Vertical line at the estimated change point, if there is one.
     points_ : list of matplotlib Artists
         Points of the bins, for each period; lines of slope and intercept.
-    ref_line_ : matplotlib Artist
-        The diagonal, or a line at the error rate that was promised, or at no repair.
+    ref_line_ : matplotlib Artist or None
+        The diagonal, or a line at the error rate that was promised, or at no repair; None without
+        these axes.
     axes_ : ndarray of matplotlib Axes
-        Axes of the evidence, of the bins, and of the detector if there is one.
+        Axes of the evidence, of the bins, and of the detector if there is one, or of the evidence
+        alone.
     figure_ : matplotlib Figure
         Figure with all of them.
 
@@ -120,7 +123,7 @@ class MonitorDisplay(ShownInNotebooks):
     change_alarm_points_: Artist | None
     change_line_: Artist | None
     points_: list[Artist]
-    ref_line_: Artist
+    ref_line_: Artist | None
     axes_: np.ndarray
     figure_: Figure
 
@@ -141,9 +144,9 @@ class MonitorDisplay(ShownInNotebooks):
         ----------
         monitor : CalibrationMonitor or OnlineRecalibration
             A monitor that has taken in some rows.
-        ax : array-like of matplotlib axes, default=None
-            As many axes as `axes_` has, which show no other display. None creates a new figure and
-            axes.
+        ax : matplotlib axes or array-like of them, default=None
+            As many axes as `axes_` has, which show no other display, or one for the evidence
+            alone. None creates a new figure and axes.
         **plot_kwargs : dict
             Keyword arguments of :meth:`plot`.
 
@@ -177,8 +180,9 @@ class MonitorDisplay(ShownInNotebooks):
 
         Parameters
         ----------
-        ax : array-like of matplotlib axes, default=None
-            As many axes as `axes_` has, which show no other display. None creates a new figure.
+        ax : matplotlib axes or array-like of them, default=None
+            As many axes as `axes_` has, which show no other display, or one for the evidence
+            alone. None creates a new figure.
         line_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the course of the evidence.
         threshold_kwargs : dict, default=None
@@ -213,10 +217,12 @@ class MonitorDisplay(ShownInNotebooks):
             point_kwargs=point_kwargs,
             ref_line_kwargs=ref_line_kwargs,
         )
-        has_detector = self._shown.run_length is not None
-        with open_figure(ax, 3 if has_detector else 2, panels=ax is None) as axes:
+        n_panels = choose_n_panels(ax, 2 if self._shown.run_length is None else 3, 1)
+        has_detector = n_panels == 3
+        with open_figure(ax, n_panels, panels=ax is None) as axes:
             check_alone(axes, "the title tells the alarms of one monitor")
-            left, right, *below = axes
+            left, *others = axes
+            right, below = others[:1], others[1:]
             if ax is None:
                 _arrange(*axes)
             self._draw_evidence(left, line_kwargs, threshold_kwargs)
@@ -230,13 +236,15 @@ class MonitorDisplay(ShownInNotebooks):
                 look = place | {"frameon": False} if ax is None else {"edgecolor": "none"}
                 one.legend(**look, fontsize="small")
             keep_shown([self.line_], ("Evidence",))
-            if isinstance(self.monitor, OnlineRecalibration):
-                course = self._shown.history_, point_kwargs, ref_line_kwargs
-                self.ref_line_, self.points_ = draw_map(right, *course, despine=despine)
-                right.set_xlim(left.get_xlim())
-            else:
+            self.points_, self.ref_line_ = [], None
+            for one in right:
+                if isinstance(self.monitor, OnlineRecalibration):
+                    course = self._shown.history_, point_kwargs, ref_line_kwargs
+                    self.ref_line_, self.points_ = draw_map(one, *course, despine=despine)
+                    one.set_xlim(left.get_xlim())
+                    continue
                 draw = self._draw_bins if self._shown.promise is None else self._draw_rates
-                draw(right, point_kwargs, ref_line_kwargs, despine)
+                draw(one, point_kwargs, ref_line_kwargs, despine)
             if despine:
                 for one in (left, *below):
                     one.spines[["top", "right"]].set_visible(False)

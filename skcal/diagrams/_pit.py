@@ -32,7 +32,7 @@ from skcal._numerics.errors._binned import count_bins
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams._entries import fit_legend, list_entries
-from skcal.diagrams._figure import open_figure
+from skcal.diagrams._figure import choose_n_panels, open_figure
 from skcal.diagrams._legend import (
     check_lengths,
     count_rows,
@@ -80,16 +80,16 @@ class PITDisplay(ShownInNotebooks):
 
     Attributes
     ----------
-    bars_ : matplotlib Artist
-        The histogram.
+    bars_ : matplotlib Artist or None
+        The histogram; None without axes for it.
     line_ : matplotlib Artist
         The curve.
     bands_ : list of matplotlib Artists
-        The bands of both.
+        The bands of both, or of the curve.
     ref_lines_ : list of matplotlib Artists
-        The height 1 and the diagonal.
+        The height 1 and the diagonal, or this alone.
     ax_ : ndarray of matplotlib Axes
-        Axes with the histogram, and with the curve.
+        Axes with the histogram, if there are any, and with the curve.
     figure_ : matplotlib Figure
         Figure with the diagram.
 
@@ -126,7 +126,7 @@ class PITDisplay(ShownInNotebooks):
     array([0.5, 1.5])
     """
 
-    bars_: Artist
+    bars_: Artist | None
     line_: Artist
     bands_: list[Artist]
     ref_lines_: list[Artist]
@@ -247,8 +247,9 @@ class PITDisplay(ShownInNotebooks):
             Source of these draws.
         name : str, default=None
             Name for the legend. None takes "Regressor".
-        ax : ndarray of two matplotlib axes, default=None
-            Axes of the histogram and of the curve. None creates a new figure.
+        ax : matplotlib axes or array of two, default=None
+            Axes of the histogram and of the curve, or of the curve alone. None creates a new
+            figure with both.
         **plot_kwargs : dict
             Keyword arguments of :meth:`plot`.
 
@@ -309,8 +310,9 @@ class PITDisplay(ShownInNotebooks):
 
         Parameters
         ----------
-        ax : ndarray of two matplotlib axes, default=None
-            Axes of the histogram and of the curve. None creates a new figure.
+        ax : matplotlib axes or array of two, default=None
+            Axes of the histogram and of the curve, or of the curve alone. None creates a new
+            figure with both.
         name : str, default=None
             Name for the legend. None takes the name of the display.
         histogram_kwargs : dict, default=None
@@ -330,7 +332,6 @@ class PITDisplay(ShownInNotebooks):
             The display itself.
         """
         from matplotlib.lines import Line2D
-        from matplotlib.patches import StepPatch
 
         check_flag("despine", despine)
         looks = {"histogram_kwargs": histogram_kwargs, "curve_kwargs": curve_kwargs}
@@ -339,24 +340,17 @@ class PITDisplay(ShownInNotebooks):
         names = list_names(self.name if name is None else name)
         check_lengths(1, name=names)
         (label,) = label_curves(names, [count_rows([self.effective_rows])], 1, separate=True)
-        with open_figure(ax, 2, panels=True) as axes:
-            (style,) = choose_styles(axes[1], 1)
+        with open_figure(ax, choose_n_panels(ax, 2, 1), panels=True) as axes:
+            *left, right = axes
+            (style,) = choose_styles(right, 1)
             self.bands_ = self._draw_bands(axes, style["color"], names, band_kwargs)
             self.ref_lines_ = _draw_uniform(axes, ref_line_kwargs)
-            edges = np.linspace(0, 1, len(self.density) + 1)
-            look = merge_style({"color": style["color"]}, histogram_kwargs, StepPatch)
-            color = look.pop("color")
-            # Pale, so that the band is seen below, with an outline that is seen on the band.
-            look = {
-                "facecolor": make_transparent(axes[0], color),
-                "edgecolor": color,
-                "linewidth": 1.5,
-            } | look
-            look = {"fill": True, "linestyle": style["linestyle"], "zorder": 2.1} | look
-            self.bars_ = axes[0].stairs(self.density, edges, **look)
+            self.bars_ = None
+            for one in left:
+                self.bars_ = self._draw_bars(one, style, histogram_kwargs)
             look = style | {"label": label, "zorder": 2.5}
             look = merge_style(look, curve_kwargs, Line2D)
-            (self.line_,) = axes[1].plot(self.levels, self.share, **look)
+            (self.line_,) = right.plot(self.levels, self.share, **look)
             _label(axes)
             if despine:
                 for one in axes:
@@ -364,8 +358,23 @@ class PITDisplay(ShownInNotebooks):
             self.ax_, self.figure_ = axes, axes[0].figure
         return self
 
+    def _draw_bars(self, ax, style, histogram_style):
+        from matplotlib.patches import StepPatch
+
+        edges = np.linspace(0, 1, len(self.density) + 1)
+        look = merge_style({"color": style["color"]}, histogram_style, StepPatch)
+        color = look.pop("color")
+        # Pale, so that the band is seen below, with an outline that is seen on the band.
+        look = {
+            "facecolor": make_transparent(ax, color),
+            "edgecolor": color,
+            "linewidth": 1.5,
+        } | look
+        look = {"fill": True, "linestyle": style["linestyle"], "zorder": 2.1} | look
+        return ax.stairs(self.density, edges, **look)
+
     def _draw_bands(self, axes, color, names, style):
-        """Bands of both axes; beside another one in the colour of the curve, and with its name."""
+        """Bands of all axes; beside another one in the colour of the curve, and with its name."""
         from matplotlib.collections import PolyCollection
 
         drawn, ends = [], np.array([0.0, 1.0])
@@ -373,9 +382,8 @@ class PITDisplay(ShownInNotebooks):
         if self.confidence_level is not None:
             level = f"{100 * self.confidence_level:g} % band"
         name = names[0] if names else None
-        for one, width, middle in zip(
-            axes, (self.histogram_width, self.curve_width), (np.ones(2), ends), strict=True
-        ):
+        parts = (self.histogram_width, np.ones(2)), (self.curve_width, ends)
+        for one, (width, middle) in zip(axes, parts[-len(axes) :], strict=True):
             if width is None or not np.isfinite(width):
                 continue
             others = [area for area in one.collections if hasattr(area, "skcal_band")]
@@ -385,13 +393,13 @@ class PITDisplay(ShownInNotebooks):
             if not is_new:  # it would be darker, not more certain
                 pale = (*pale[:3], 0.0)
             look = {"color": pale, "linewidth": 0, "zorder": 2, "label": None}
-            if one is axes[1] and is_new:
+            if one is axes[-1] and is_new:
                 look["label"] = band.describe() if others else band.words
                 for area in others:
                     if area.get_label() == area.skcal_band.words:
                         area.set_label(area.skcal_band.describe())
             look = merge_style(look, style, PolyCollection)
-            lowest = np.maximum(middle - width, 0.0) if one is axes[0] else middle - width
+            lowest = middle - width if one is axes[-1] else np.maximum(middle - width, 0.0)
             area = one.fill_between(ends, lowest, middle + width, **look)
             area.skcal_band = band
             drawn.append(area)
@@ -425,7 +433,7 @@ def _draw_uniform(axes, style):
     from matplotlib.lines import Line2D
 
     lines = []
-    for one, heights in zip(axes, ([1, 1], [0, 1]), strict=True):
+    for one, heights in zip(axes, ([1, 1], [0, 1])[-len(axes) :], strict=True):
         default = {"color": one.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
         default |= {"linestyle": ":", "zorder": 2.2, "label": "_uniform"}
         lines += one.plot([0, 1], heights, **merge_style(default, style, Line2D))
@@ -433,9 +441,10 @@ def _draw_uniform(axes, style):
 
 
 def _label(axes):
-    histogram, curve = axes
-    histogram.set(xlabel="PIT", ylabel="Density", xlim=(0, 1))
-    histogram.set_ylim(bottom=0)
+    *left, curve = axes
+    for histogram in left:
+        histogram.set(xlabel="PIT", ylabel="Density", xlim=(0, 1))
+        histogram.set_ylim(bottom=0)
     curve.set(xlabel="PIT", ylabel="Share of the rows up to it", xlim=(0, 1), ylim=(0, 1))
     for one in axes:
         one.set_box_aspect(1)

@@ -18,7 +18,7 @@ from skcal._numerics.survival._horizon_risk import bound_horizon
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._entries import write_apart
-from skcal.diagrams._figure import open_figure
+from skcal.diagrams._figure import choose_n_panels, open_figure
 from skcal.diagrams._mean_reliability import (
     MeanReliabilityCurve,
     MeanReliabilityDisplay,
@@ -28,7 +28,7 @@ from skcal.diagrams._mean_reliability import (
 )
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import check_look, merge_style
+from skcal.diagrams._style import check_look, choose_styles, merge_style
 from skcal.diagrams._value_axes import finish_values
 
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
     panels_ : list of MeanReliabilityDisplay
         The diagrams of single horizons, drawn.
     observed_ : matplotlib Artist
-        Intervals of the observed risk over time; None with one horizon.
+        Intervals of the observed risk over time; None without axes for it.
     expected_ : matplotlib Artist
-        Mean predicted risk over time; None with one horizon.
+        Mean predicted risk over time; None without axes for it.
     axes_ : ndarray of matplotlib Axes
-        Axes of the horizons and, if there are several, of time.
+        Axes of the horizons, and of time.
     figure_ : matplotlib Figure
         Figure with the diagrams.
 
@@ -194,8 +194,9 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         confidence_level : float, default=0.95
             Level of bands and intervals, in (0, 1).
         ax : matplotlib axes or array of them, default=None
-            Axes to draw on: one for each horizon and, if there are several, one for time. None
-            creates a new figure and axes.
+            Axes to draw on: one for each horizon, the same and one for time, or of several
+            horizons one for time alone. None creates a new figure, with that for time if there are
+            several horizons.
         **plot_kwargs : dict
             Keyword arguments of :meth:`plot`.
 
@@ -247,8 +248,9 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         Parameters
         ----------
         ax : matplotlib axes or array of them, default=None
-            Axes to draw on: one for each horizon and, if there are several, one for time. None
-            creates a new figure and axes.
+            Axes to draw on: one for each horizon, the same and one for time, or of several
+            horizons one for time alone. None creates a new figure, with that for time if there are
+            several horizons.
         curve_kwargs : dict, default=None
             Keyword arguments of matplotlib's `plot` for the curves.
         band_kwargs : dict, default=None
@@ -272,13 +274,15 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         )
         styles = curve_kwargs, band_kwargs, ref_line_kwargs
         n_horizons = len(self.curves)
-        n_panels = n_horizons + (n_horizons > 1)
+        n_panels = choose_n_panels(ax, n_horizons + (n_horizons > 1), n_horizons, 1)
+        n_diagrams = n_horizons if n_panels >= n_horizons else 0
         with open_figure(ax, n_panels, panels=n_panels > 1, square=n_panels == 1) as axes:
             self.panels_ = []
             horizons = [found.horizon for found in self.curves]
             whole = all(float(horizon).is_integer() for horizon in horizons)
             words = [f"{horizon:.0f}" for horizon in horizons] if whole else write_apart(horizons)
-            for one, found, until in zip(axes[:n_horizons], self.curves, words, strict=True):
+            shown = axes[:n_diagrams], self.curves[:n_diagrams], words[:n_diagrams]
+            for one, found, until in zip(*shown, strict=True):
                 panel = MeanReliabilityDisplay(
                     curves=[found.curve], confidence_level=self.confidence_level
                 )
@@ -287,7 +291,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
                 one.set_title(_title(found, until), fontsize="medium")
                 self.panels_.append(panel)
             self.observed_ = self.expected_ = None
-            if n_horizons > 1:
+            if n_panels > n_diagrams:
                 self._draw_time(axes[-1], curve_kwargs, despine)
             self.axes_, self.figure_ = axes, axes[0].figure
         return self
@@ -310,7 +314,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
             linewidth=1.2,
             label=f"observed{level}",
         )
-        default = {"color": self.panels_[0].lines_[0].get_color(), "label": "predicted"}
+        default = {"color": choose_styles(ax, 1)[0]["color"], "label": "predicted"}
         if self.expected_curve is None:  # nothing is known of the model between the horizons
             expected = [found.expected for found in self.curves]
             default |= {

@@ -349,3 +349,19 @@ def test_a_recalibrator_that_learns_while_it_runs():
     assert MonitorDisplay.from_monitor(one).axes_[0].get_title() == "No alarm in 1 row"
     with pytest.raises(ValueError, match="not fitted"):
         MonitorDisplay.from_monitor(OnlineRecalibration())
+
+
+@pytest.mark.parametrize("settings", [{}, {"run_length": 1000}])
+def test_one_axes_shows_the_evidence(settings):
+    monitor = feed(0.2, **settings)
+    whole = MonitorDisplay.from_monitor(monitor)
+    figure, axes = plt.subplots(1, 2)
+    for ax in (axes[0], [axes[1]]):
+        display = MonitorDisplay.from_monitor(monitor, ax=ax)
+        assert list(display.axes_) == [np.ravel(ax)[0]]
+        np.testing.assert_array_equal(display.line_.get_xydata(), whole.line_.get_xydata())
+        assert display.axes_[0].get_title() == whole.axes_[0].get_title()
+        assert display.points_ == []
+        assert display.ref_line_ is display.detector_line_ is None
+    assert display.figure_ is figure
+    assert len(whole.points_) > 0

@@ -556,3 +556,24 @@ def test_what_is_refused(options, error, message, rows):
     with pytest.raises(error, match=message):
         PITDisplay.from_predictions(*rows, **options)
     assert plt.get_fignums() == []
+
+
+def test_pit_on_one_axes_is_the_curve():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
+    whole = PITDisplay.from_predictions(y, (np.zeros(50), np.ones(50)))
+    _, (ax, other) = plt.subplots(1, 2)
+    for one in (ax, [other]):
+        display = PITDisplay.from_predictions(y, (np.zeros(50), np.ones(50)), ax=one)
+        assert list(display.ax_) == [np.ravel(one)[0]]
+        assert display.bars_ is None
+        np.testing.assert_array_equal(display.line_.get_xydata(), whole.line_.get_xydata())
+        assert len(display.bands_) == len(display.ref_lines_) == 1
+        np.testing.assert_array_equal(display.ref_lines_[0].get_ydata(), [0, 1])
+        box = [band.get_paths()[0].vertices for band in (display.bands_[0], whole.bands_[1])]
+        np.testing.assert_array_equal(*box)
+        assert display.ax_[0].get_ylabel() == whole.ax_[1].get_ylabel()
+    with pytest.raises(
+        ValueError, match="ax must be an array of 2 axes, one for each panel; got 3"
+    ):
+        whole.plot(plt.subplots(1, 3)[1])

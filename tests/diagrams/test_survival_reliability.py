@@ -118,3 +118,25 @@ def test_nothing_expected_is_drawn():
     event, time, risk = draw_rows()
     display = draw(event, time, 0 * risk, times=TIMES)
     assert "nan (0.00 to inf)" in display.axes_[0].get_title()
+
+
+def test_axes_for_all_for_the_horizons_and_for_time():
+    event, time, risk = draw_rows()
+    rows, options = (event, time, risk[:, :2]), {"times": TIMES[:2]}
+    whole = draw(*rows, **options)
+    _, axes = plt.subplots(1, 4)
+    pair = draw(*rows, **options, ax=axes[:2])
+    assert list(pair.axes_) == list(axes[:2])
+    for one, other in zip(pair.panels_, whole.panels_, strict=True):
+        assert_allclose(one.lines_[0].get_xydata(), other.lines_[0].get_xydata())
+    assert pair.observed_ is pair.expected_ is None
+    course = draw(*rows, **options, ax=axes[2])
+    assert list(course.axes_) == [axes[2]]
+    assert course.panels_ == []
+    assert_allclose(course.expected_.get_xydata(), whole.expected_.get_xydata())
+    another = draw(event, time, risk[:, :2] / 2, **options, ax=axes[2])
+    assert another.expected_.get_color() != course.expected_.get_color()
+    with pytest.raises(
+        ValueError, match="ax must be an array of 3 axes, one for each panel; got 4"
+    ):
+        draw(*rows, **options, ax=axes)
