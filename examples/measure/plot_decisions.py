@@ -32,8 +32,8 @@ bayes, repaired = models.values()
 # %%
 # Who operates at a risk of 5 % says that one missed tumour is as bad as 19 needless operations.
 # Naive Bayes is too sure that a lump is benign: at low thresholds it is of less use than to operate
-# on all. Repaired, it is above both lines everywhere. The band is that of the difference between the
-# two, around the first: where the first curve leaves it, they differ.
+# on all. Repaired, it is above both lines everywhere. The band is that of the difference between
+# the two, around the first: where the first curve leaves it, they differ.
 DecisionCurveDisplay.from_predictions(
     y, models, pos_label="malignant", thresholds=np.arange(2, 51) / 100
 )

@@ -577,3 +577,45 @@ def test_pit_on_one_axes_is_the_curve():
         ValueError, match="ax must be an array of 2 axes, one for each panel; got 3"
     ):
         whole.plot(plt.subplots(1, 3)[1])
+
+
+def test_many_levels_are_shares_against_levels():
+    rng = np.random.default_rng(0)
+    y, levels = rng.normal(size=200), np.arange(1, 100) / 100
+    right = np.tile(stats.norm.ppf(levels), (200, 1))
+    draw = partial(QuantileReliabilityDisplay.from_predictions, y, confidence_level=0.9)
+    shuffled = rng.permutation(99)
+    models = {"right": right[:, shuffled], "narrow": right[:, shuffled] / 2}
+    display = draw(models, quantiles=levels[shuffled])
+    ax = display.ax_
+    assert [line.get_label() for line in display.lines_] == ["right", "narrow"]
+    for line, factor in zip(display.lines_, (1, 2), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), levels)
+        shares = [np.mean(y <= q) for q in right[0] / factor]
+        np.testing.assert_allclose(line.get_ydata(), shares)
+    width = stats.kstwo.ppf(0.9, 200)
+    corners = display.band_.get_paths()[0].vertices
+    inside = corners[(corners[:, 1] > 0) & (corners[:, 1] < 1)]
+    np.testing.assert_allclose(np.abs(inside[:, 1] - inside[:, 0]), width)
+    assert "90 % band if calibrated, all levels at once" in [
+        text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()
+    ]
+    off = [np.abs(line.get_ydata() - levels).max() for line in display.lines_]
+    assert off[0] < width < off[1]
+    again = draw(right, quantiles=levels, ax=ax, name="again")
+    assert again.band_ is display.band_
+    assert len(display.curves) == 198  # that of each level is known, and drawn on request
+    assert len(display.plot(kind="curves").lines_) == 198
+    few = draw(right[:, :9], quantiles=levels[:9])
+    assert few.band_ is None
+    assert len(few.lines_) == 9
+    assert len(few.plot(kind="coverage").lines_) == 1
+    weights = np.where(np.arange(200) < 100, 1.0, 3.0)
+    weighted = draw(right, quantiles=levels, sample_weight=weights)
+    np.testing.assert_allclose(weighted.shares, weights @ (y[:, None] <= right) / weights.sum())
+    assert weighted.coverage_width == stats.kstwo.ppf(0.9, 160)  # 400^2 / 1000
+    by_hand = QuantileReliabilityDisplay(curves=display.curves, quantiles=display.quantiles)
+    with pytest.raises(ValueError, match="kind must be 'curves' for a display without shares"):
+        by_hand.plot(kind="coverage")
+    with pytest.raises(ValueError, match="kind must be one of 'auto', 'curves', 'coverage'"):
+        display.plot(kind="lines")
