@@ -31,7 +31,13 @@ from skcal._numerics.distributions._regression import (
 from skcal._numerics.errors._binned import count_bins
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
-from skcal.diagrams._entries import fit_legend, list_entries
+from skcal.diagrams._entries import (
+    check_shown,
+    draw_above,
+    fit_legend,
+    keep_shown,
+    list_entries,
+)
 from skcal.diagrams._figure import choose_n_panels, open_figure
 from skcal.diagrams._legend import (
     check_lengths,
@@ -48,6 +54,10 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
+
+# What the curve shows, and room above and below a difference, in parts of the largest.
+_SHARE, _DIFFERENCE = "Share of the rows up to it", "Share of the rows minus the PIT"
+_ROOM = 1.1
 
 
 class PITDisplay(ShownInNotebooks):
@@ -300,6 +310,7 @@ class PITDisplay(ShownInNotebooks):
         ax: Any = None,
         *,
         name: str | None = None,
+        difference: bool = False,
         histogram_kwargs: dict[str, Any] | None = None,
         curve_kwargs: dict[str, Any] | None = None,
         band_kwargs: dict[str, Any] | None = None,
@@ -315,6 +326,9 @@ class PITDisplay(ShownInNotebooks):
             figure with both.
         name : str, default=None
             Name for the legend. None takes the name of the display.
+        difference : bool, default=False
+            Whether to draw the curve minus the diagonal, whose band is level, so that small
+            deviations of many rows are seen.
         histogram_kwargs : dict, default=None
             Keyword arguments of matplotlib's `stairs` for the histogram.
         curve_kwargs : dict, default=None
@@ -334,6 +348,7 @@ class PITDisplay(ShownInNotebooks):
         from matplotlib.lines import Line2D
 
         check_flag("despine", despine)
+        check_flag("difference", difference)
         looks = {"histogram_kwargs": histogram_kwargs, "curve_kwargs": curve_kwargs}
         looks |= {"band_kwargs": band_kwargs, "ref_line_kwargs": ref_line_kwargs}
         check_look(**looks)
@@ -342,16 +357,21 @@ class PITDisplay(ShownInNotebooks):
         (label,) = label_curves(names, [count_rows([self.effective_rows])], 1, separate=True)
         with open_figure(ax, choose_n_panels(ax, 2, 1), panels=True) as axes:
             *left, right = axes
+            quantities = "PIT", _DIFFERENCE if difference else _SHARE
+            check_shown(right, quantities)
+            slope = 0.0 if difference else 1.0  # of the line of calibrated predictions
             (style,) = choose_styles(right, 1)
-            self.bands_ = self._draw_bands(axes, style["color"], names, band_kwargs)
-            self.ref_lines_ = _draw_uniform(axes, ref_line_kwargs)
+            self.bands_ = self._draw_bands(axes, style["color"], names, band_kwargs, slope)
+            self.ref_lines_ = _draw_uniform(axes, ref_line_kwargs, slope)
             self.bars_ = None
             for one in left:
                 self.bars_ = self._draw_bars(one, style, histogram_kwargs)
             look = style | {"label": label, "zorder": 2.5}
             look = merge_style(look, curve_kwargs, Line2D)
-            (self.line_,) = right.plot(self.levels, self.share, **look)
-            _label(axes)
+            heights = self.share - (1 - slope) * self.levels
+            (self.line_,) = right.plot(self.levels, heights, **look)
+            keep_shown([self.line_], quantities)
+            _label(axes, quantities)
             if despine:
                 for one in axes:
                     one.spines[["top", "right"]].set_visible(False)
@@ -373,7 +393,7 @@ class PITDisplay(ShownInNotebooks):
         look = {"fill": True, "linestyle": style["linestyle"], "zorder": 2.1} | look
         return ax.stairs(self.density, edges, **look)
 
-    def _draw_bands(self, axes, color, names, style):
+    def _draw_bands(self, axes, color, names, style, slope):
         """Bands of all axes; beside another one in the colour of the curve, and with its name."""
         from matplotlib.collections import PolyCollection
 
@@ -382,7 +402,7 @@ class PITDisplay(ShownInNotebooks):
         if self.confidence_level is not None:
             level = f"{100 * self.confidence_level:g} % band"
         name = names[0] if names else None
-        parts = (self.histogram_width, np.ones(2)), (self.curve_width, ends)
+        parts = (self.histogram_width, np.ones(2)), (self.curve_width, slope * ends)
         for one, (width, middle) in zip(axes, parts[-len(axes) :], strict=True):
             if width is None or not np.isfinite(width):
                 continue
@@ -429,26 +449,32 @@ def _bound_by_draws(drawn, weights, n_bins, level):
     return [bound_draws(np.array(column), level) for column in zip(*farthest, strict=True)]
 
 
-def _draw_uniform(axes, style):
+def _draw_uniform(axes, style, slope):
     from matplotlib.lines import Line2D
 
     lines = []
-    for one, heights in zip(axes, ([1, 1], [0, 1])[-len(axes) :], strict=True):
+    for one, heights in zip(axes, ([1, 1], [0, slope])[-len(axes) :], strict=True):
         default = {"color": one.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
         default |= {"linestyle": ":", "zorder": 2.2, "label": "_uniform"}
         lines += one.plot([0, 1], heights, **merge_style(default, style, Line2D))
     return lines
 
 
-def _label(axes):
+def _label(axes, quantities):
     *left, curve = axes
     for histogram in left:
         histogram.set(xlabel="PIT", ylabel="Density", xlim=(0, 1))
         histogram.set_ylim(bottom=0)
-    curve.set(xlabel="PIT", ylabel="Share of the rows up to it", xlim=(0, 1), ylim=(0, 1))
+    curve.set(xlabel=quantities[0], ylabel=quantities[1], xlim=(0, 1))
     for one in axes:
         one.set_box_aspect(1)
         one.apply_aspect()
+    if quantities[1] == _DIFFERENCE:
+        farthest = np.abs(curve.dataLim.intervaly).max()
+        curve.set_ylim(-_ROOM * farthest, _ROOM * farthest)
+        draw_above(curve)
+        return
+    curve.set_ylim(0, 1)
     # On the side of the diagonal from which curves keep away.
     gaps = np.concatenate([np.subtract(*line.get_data()) for line in curve.lines])
     place = "upper left" if gaps.max() >= -gaps.min() else "lower right"

@@ -619,3 +619,26 @@ def test_many_levels_are_shares_against_levels():
         by_hand.plot(kind="coverage")
     with pytest.raises(ValueError, match="kind must be one of 'auto', 'curves', 'coverage'"):
         display.plot(kind="lines")
+
+
+def test_pit_minus_the_diagonal():
+    """The same curve and band, without the line that hides how far they are from each other."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=500)
+    laws = np.zeros(500), np.full(500, 0.9)
+    plain = PITDisplay.from_predictions(y, laws)
+    level = PITDisplay.from_predictions(y, laws, difference=True)
+    x, share = plain.line_.get_data()
+    np.testing.assert_array_equal(level.line_.get_xdata(), x)
+    np.testing.assert_allclose(level.line_.get_ydata(), share - x)
+    corners = level.bands_[1].get_paths()[0].vertices
+    np.testing.assert_allclose(np.abs(corners[:, 1]), level.curve_width)
+    np.testing.assert_array_equal(level.ref_lines_[1].get_ydata(), [0, 0])
+    low, high = level.ax_[1].get_ylim()
+    assert -low == high > max(np.abs(share - x).max(), level.curve_width)
+    bars = [display.bars_.get_data().values for display in (plain, level)]
+    np.testing.assert_array_equal(*bars)
+    with pytest.raises(ValueError, match="ax must be empty, or show the quantities"):
+        plain.plot(level.ax_)
+    with pytest.raises(ValueError, match="difference must be True or False"):
+        plain.plot(difference="yes")
