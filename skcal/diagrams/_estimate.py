@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from skcal._estimates._bins import BLIND_STRATEGIES, average_by_bin, find_edges
+from skcal._estimates._clinical import describe_clinically
 from skcal._estimates._isotonic import regress_isotonically, score_isotonically
 from skcal._estimates._smooth import (
     CURVE_SCALES,
@@ -20,6 +21,7 @@ from skcal._estimates._smooth import (
 )
 from skcal._input._clusters import read_clusters
 from skcal._input._reduction import ALL_REDUCTIONS, check_predictions
+from skcal._input._sample import Sample
 from skcal._input._validation import (
     check_bins,
     check_confidence_level,
@@ -83,6 +85,7 @@ class CurveOptions(NamedTuple):
     confidence_level: float
     random_state: Any
     layers: tuple[str, ...] | None
+    annotate: str | None
 
 
 def check_options(
@@ -97,6 +100,7 @@ def check_options(
     confidence_level=0.95,
     random_state=None,
     layers=None,
+    annotate=None,
 ):
     """Check the options of `ReliabilityDisplay.from_predictions`."""
     check_option("kind", kind, ("auto", *KINDS))
@@ -124,8 +128,10 @@ def check_options(
     if interval:
         check_rng(random_state)
     layers = None if layers is None else check_layers(layers, LAYERS)
+    if annotate is not None:
+        check_option("annotate", annotate, ("clinical",))
     options = (kind, n_bins, strategy, scale, bandwidth, band)
-    return CurveOptions(*options, interval, level, random_state, layers)
+    return CurveOptions(*options, interval, level, random_state, layers, annotate)
 
 
 # ------------------------------------------------------------------------- whole displays
@@ -383,10 +389,21 @@ class Estimate:
             smooth_ece_chance=self.chance,
             mean_pred=mean_pred,
             mean_true=mean_true,
+            **self._describe_clinically(),
             near_ends=self.near_ends,
             prob_range=self.prob_range,
             layers={name: found for name, found in data.items() if found is not None},
         )
+
+    def _describe_clinically(self):
+        if self.options.annotate is None:
+            return {}
+        if not self.source.is_hard:
+            raise ValueError("annotate must be None for soft labels, which have no ROC curve.")
+        predictions, outcomes, weights = next(
+            self.source.known.present_chunks(size=len(self.source.known.predictions))
+        )
+        return describe_clinically(Sample(predictions, outcomes, weights))._asdict()
 
     def _find_interval(self):
         """Confidence interval of smECE, or None if there is to be none."""

@@ -56,6 +56,7 @@ class EstimatedReliability(CurveDisplay):
         confidence_level: float = 0.95,
         random_state: RandomState = None,
         layers: Sequence[str] | None = None,
+        annotate: Literal["clinical"] | None = None,
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -109,6 +110,8 @@ class EstimatedReliability(CurveDisplay):
             so does None with ``interval=None``.
         layers : sequence of str, default=None
             What is shown beside the curve, see :meth:`from_predictions`.
+        annotate : "clinical" or None, default=None
+            Whether the legend has the numbers of a clinical paper, see :meth:`from_predictions`.
         name : str, default=None
             Name for the legend. None takes the class name of the estimator.
         ax : matplotlib axes or ndarray of axes, default=None
@@ -164,6 +167,7 @@ class EstimatedReliability(CurveDisplay):
             confidence_level=confidence_level,
             random_state=random_state,
             layers=layers,
+            annotate=annotate,
             name=type(estimator).__name__ if name is None else name,
             ax=ax,
             **plot_kwargs,
@@ -190,6 +194,7 @@ class EstimatedReliability(CurveDisplay):
         confidence_level: float = 0.95,
         random_state: RandomState = None,
         layers: Sequence[str] | None = None,
+        annotate: Literal["clinical"] | None = None,
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -272,6 +277,10 @@ class EstimatedReliability(CurveDisplay):
             What is computed and drawn beside the curve, see Notes of
             :class:`ReliabilityDisplay`. None stands for ("density", "band", "curve_width"), and
             "rug" for fewer than 50 rows. An isotonic curve has no Wilson band.
+        annotate : "clinical" or None, default=None
+            "clinical" adds to the legend the calibration in the large and the slope of
+            :func:`skcal.inference.cox_recalibration`, where log odds are finite, and the area under
+            the ROC curve. Soft labels have none.
         name : str, default=None
             Name for the legend. None takes "Classifier".
         ax : matplotlib axes or ndarray of axes, default=None
@@ -322,6 +331,7 @@ class EstimatedReliability(CurveDisplay):
             confidence_level=confidence_level,
             random_state=random_state,
             layers=layers,
+            annotate=annotate,
         )
         return display.plot(ax=ax, **plot_kwargs)
 
@@ -364,7 +374,7 @@ class EstimatedReliability(CurveDisplay):
             Name for the legend. None shows no name.
         **options : dict
             Other arguments of :meth:`from_predictions` that say what is computed, from `kind` to
-            `layers`.
+            `annotate`.
 
         Returns
         -------

@@ -85,6 +85,9 @@ class ReliabilityCurve(Curve):
         What smECE would be for a calibrated model: its mean and standard deviation where outcomes
         are drawn from the predictions. Panels show the mean. A curve whose smECE is no more than
         two deviations above it is thin throughout.
+    in_the_large, slope, auc : float, default=None
+        Calibration in the large (the level of Cox's regression at slope 1), its slope, and the area
+        under the ROC curve, shown in the legend.
     mean_pred, mean_true : float, default=None
         Means of the predictions and of the outcomes. The legend of a rare event shows their ratio.
     near_ends : float, default=None
@@ -126,6 +129,9 @@ class ReliabilityCurve(Curve):
     uncertainty: Any = None
     smooth_ece_interval: Any = None
     smooth_ece_chance: Any = None
+    in_the_large: Any = None
+    slope: Any = None
+    auc: Any = None
     mean_pred: Any = None
     mean_true: Any = None
     near_ends: Any = None
@@ -141,6 +147,8 @@ class ReliabilityCurve(Curve):
         super().__post_init__()
         for name in _NUMBERS:
             store_number(self, name)
+        for name in ("in_the_large", "slope", "auc"):
+            store_number(self, name, -np.inf)
         for name in ("smooth_ece_interval", "smooth_ece_chance", "prob_range"):
             object.__setattr__(self, name, _read_pair(name, getattr(self, name)))
         object.__setattr__(self, "layers", _read_layers(self.layers))

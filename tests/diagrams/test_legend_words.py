@@ -1,5 +1,6 @@
 """Legends say what is drawn beside curves; on small axes words stay inside, or leave."""
 
+from functools import partial
 from itertools import combinations
 
 import matplotlib.pyplot as plt
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
 
 from skcal.diagrams import (
     CalibrationSharpnessDisplay,
@@ -21,6 +23,7 @@ from skcal.diagrams import (
 )
 from skcal.diagrams._entries import list_notes
 from skcal.diagrams._layers._band import Band
+from skcal.inference import cox_recalibration
 from skcal.streaming import CalibrationSummary
 from tests.diagrams.artists import list_legend
 
@@ -259,3 +262,40 @@ def test_means_say_what_bands_and_ticks_are():
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "my words" in words
     assert not any("band" in word for word in words)
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": 1.0 + np.arange(300) % 3}])
+def test_clinical_numbers_are_those_of_cox_and_of_the_roc_curve(options):
+    v = P.round(1) / 2 + 0.2  # with ties
+    found = cox_recalibration(Y, v, **options)
+    display = ReliabilityDisplay.from_predictions(Y, v, annotate="clinical", **options)
+    (curve,) = display.curves
+    assert curve.in_the_large == pytest.approx(found.calibration_in_the_large.estimate, abs=1e-9)
+    assert curve.slope == pytest.approx(found.slope.estimate, abs=1e-9)
+    assert curve.auc == pytest.approx(roc_auc_score(Y, v, **options), abs=1e-12)
+    numbers = f"in the large = {curve.in_the_large:.2f}, slope = {curve.slope:.2f}"
+    assert f"{numbers}, AUC = {curve.auc:.2f}" in list_entries_of_models(display)[0]
+    plain = ReliabilityDisplay.from_predictions(Y, v, **options)
+    assert "AUC" not in list_entries_of_models(plain)[0]
+
+
+def test_clinical_numbers_that_are_not_defined_are_not_shown():
+    draw = partial(ReliabilityDisplay.from_predictions, annotate="clinical")
+    pairs = np.repeat(np.stack([Y, P])[:, :150], 2, axis=1)
+    (copies,) = draw(pairs[0].astype(int), pairs[1], clusters=np.arange(300) // 2).curves
+    (once,) = draw(Y[:150], P[:150]).curves
+    assert copies.slope == pytest.approx(once.slope)
+    assert copies.auc == pytest.approx(once.auc)
+    hard = np.where(P > 0.9, 1.0, P)  # infinite log odds
+    (curve,) = draw(Y, hard).curves
+    assert curve.slope is curve.in_the_large is None
+    assert curve.auc == pytest.approx(roc_auc_score(Y, hard))
+    (curve,) = draw(np.zeros(300, dtype=int), P).curves
+    assert curve.slope is curve.in_the_large is curve.auc is None
+    (curve,) = draw(Y, np.full(300, 0.3)).curves
+    assert curve.slope is curve.in_the_large is None
+    assert curve.auc == 0.5
+    with pytest.raises(ValueError, match="annotate must be None for soft labels"):
+        draw(P, P)
+    with pytest.raises(ValueError, match="annotate must be one of 'clinical'"):
+        ReliabilityDisplay.from_predictions(Y, P, annotate="all")

@@ -1,0 +1,45 @@
+"""What clinical papers write beside a calibration plot."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logit
+
+from skcal._input._independent_rows import list_weights
+from skcal._numerics.inference._cox import CoxLikelihood
+
+# Of an interval of which the estimate alone is asked for.
+_ANY_LEVEL = 0.95
+
+
+class ClinicalNumbers(NamedTuple):
+    """Cox's level at slope 1 (calibration in the large), his slope, and the area under the ROC.
+
+    None stands for what is not defined: a regression on log odds that are infinite or all equal,
+    and all three where outcomes are of one kind.
+    """
+
+    in_the_large: float | None
+    slope: float | None
+    auc: float | None
+
+
+def describe_clinically(sample):
+    """`ClinicalNumbers` of rows of positive weight with outcomes 0 and 1."""
+    predictions, outcomes, weights = sample.predictions, sample.outcomes, list_weights(sample)
+    if outcomes.min() == outcomes.max():
+        return ClinicalNumbers(None, None, None)
+    auc = _find_auc(sample.sorted)
+    low, high = float(predictions.min()), float(predictions.max())
+    if low <= 0 or high >= 1 or logit(low) == logit(high):
+        return ClinicalNumbers(None, None, auc)
+    likelihood = CoxLikelihood(predictions, outcomes, weights)
+    level = likelihood.bound_level(_ANY_LEVEL)[0]
+    return ClinicalNumbers(float(level), float(likelihood.fit().slope), auc)
+
+
+def _find_auc(ties):
+    """Chance that an event has a larger prediction than a non-event, one half where they tie."""
+    events, others = ties.positive, ties.weight - ties.positive
+    below = np.cumsum(others) - others / 2
+    return float(events @ below / (events.sum() * others.sum()))
