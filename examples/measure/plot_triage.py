@@ -23,7 +23,8 @@ from skcal.recalibration import PlattScaling, RecalibratedClassifierCV
 
 
 def show(text):
-    print(textwrap.fill(str(text), 100))
+    for line in str(text).split("\n"):
+        print(textwrap.fill(line, 100))
 
 
 # %%
@@ -80,8 +81,7 @@ X, X_new, y, y_new = train_test_split(X, y, test_size=0.5, random_state=0)
 model = RecalibratedClassifierCV(GaussianNB())
 model.fit(X[:3000], y[:3000])
 risk = model.predict_proba(X[3000:])[:, 1]
-for promise in certified_threshold(y[3000:], risk, at_most=0.1, side="both").values():
-    show(promise)
+show(certified_threshold(y[3000:], risk, at_most=0.1, side="both"))
 
 # %%
 # :class:`~skcal.model_selection.AbstainingClassifierCV` does the same in one estimator: it keeps a

@@ -8,7 +8,8 @@ from skcal.inference._calibration_belt import (
     calibration_belt,
     calibration_belt_test,
 )
-from skcal.inference._certified_threshold import CertifiedThreshold, certified_threshold
+from skcal.inference._certified_record import CertifiedThreshold
+from skcal.inference._certified_threshold import certified_threshold
 from skcal.inference._choose_rows import RowsToLabel, choose_rows_to_label
 from skcal.inference._compare import compare_summaries
 from skcal.inference._compare_models import CalibrationComparison, compare_calibration

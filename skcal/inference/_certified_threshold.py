@@ -33,97 +33,14 @@ from skcal._numerics.inference._certification import (
     weigh_in_clusters,
 )
 from skcal._sources._row_source import check_groups
-from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal._tools._words import show_threshold
+from skcal.inference._certified_record import CertifiedThreshold
 
 SIDES = ("above", "below")
 # Power that rows are planned for.
 _POWER = 0.8
 # Limits that are tried, to see what could have been promised.
 _N_TRIES = 12
-
-
-@as_record
-class CertifiedThreshold(NamedTuple):
-    """A threshold, and the risk guaranteed for the rows it accepts.
-
-    ``print`` shows it as a sentence.
-
-    Attributes
-    ----------
-    threshold : float
-        Rows at it or above may be accepted, or below for the side "below". Infinite where nothing
-        can be promised, so that no row is accepted.
-    coverage : float
-        Share of the rows that are accepted, in [0, 1].
-    risk : float or None
-        Mean loss of these; None without any.
-    n_accepted : int
-        Their number.
-    at_most : float
-        What their risk is promised not to exceed.
-    confidence_level : float
-        Confidence that this promise holds, together with all others of the same call.
-    side : str
-        "above" or "below".
-    kind : str
-        What the risk is the mean of: "error", or "loss" if losses were given.
-    attainable : float
-        `at_most` where that is promised; else a larger limit that could have been promised, about
-        the smallest one, and 1 where there is none. It is chosen by the outcomes, and no promise.
-    n_required : float or None
-        Number of rows at which a promise is to be expected four times in five, about, if the
-        predictions are right; infinite where they expect none. None for clusters and losses.
-    n_rows : int
-        Number of rows that the threshold was found on.
-    n_clusters : int or None
-        Number of clusters, which the promise counts instead of rows. None for independent rows.
-    """
-
-    threshold: float
-    coverage: float
-    risk: float | None
-    n_accepted: int
-    at_most: float
-    confidence_level: float
-    side: str
-    kind: str
-    attainable: float
-    n_required: float | None
-    n_rows: int
-    n_clusters: int | None = None
-
-    def __str__(self) -> str:
-        limit, level = f"{100 * self.at_most:.3g} %", f"{100 * self.confidence_level:g} %"
-        if not self.feasible:
-            start = f"No threshold: a risk of at most {limit} cannot be promised."
-            if self.attainable < 1:
-                start += f" {100 * self.attainable:.3g} % could have been."
-            return start + self._tell_rows()
-        verb = "Accept" if self.side == "above" else "Rule out"
-        share = f"{100 * self.coverage:.3g} % of rows"
-        risk = f"at most {limit} of them are wrong"
-        if self.kind == "loss":
-            risk = f"their mean loss is at most {self.at_most:.3g}"
-        place = show_threshold(self.threshold)
-        where = "" if self.n_clusters is None else ", with equal weight for each cluster"
-        return f"{verb} at {place} or {self.side}: {share}, and {risk}{where} ({level} confidence)."
-
-    def _tell_rows(self):
-        if self.n_required is None:
-            return ""
-        if np.isinf(self.n_required):
-            return " If the predictions are right, no number of rows suffices."
-        needed = f"about {float(f'{self.n_required:.2g}'):,.0f} rows"
-        if self.n_required <= self.n_rows:
-            return f" If the predictions were right, {needed} would mostly suffice."
-        return f" If the predictions are right, {needed} are needed."
-
-    @property
-    def feasible(self) -> bool:
-        """Whether any row can be accepted."""
-        return self.n_accepted > 0
 
 
 def certified_threshold(
@@ -139,7 +56,7 @@ def certified_threshold(
     groups: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
-) -> CertifiedThreshold | dict[Any, Any]:
+) -> CertifiedThreshold:
     r"""Lowest threshold above which the risk is guaranteed to be at most a given level.
 
     "Answers with a confidence of .83 or more may pass: at most 5 % of them are wrong, with 95 %
@@ -190,12 +107,12 @@ def certified_threshold(
 
     Returns
     -------
-    CertifiedThreshold or dict
+    CertifiedThreshold
         Named tuple of ``threshold``, ``coverage``, ``risk``, ``n_accepted``, ``at_most``,
-        ``confidence_level``, ``side``, ``kind``, ``attainable``, ``n_required``, ``n_rows`` and
-        ``n_clusters``, with ``feasible``, which prints as a sentence. For both sides a dictionary
-        with the keys "above" and "below"; for groups a dictionary of these by the labels of the
-        groups.
+        ``confidence_level``, ``side``, ``kind``, ``attainable``, ``n_required``, ``n_rows``,
+        ``n_clusters`` and ``parts``, with ``feasible``, which prints as a sentence. ``parts`` is a
+        dictionary of the same type: by the labels of groups, for both sides with the keys "above"
+        and "below", and for groups on both sides with such parts of each group.
 
     Raises
     ------
@@ -284,19 +201,19 @@ def certified_threshold(
     member = None if clusters is None else number_clusters(clusters, present)
     rows = _Rows(given.predictions, sample.predictions, sample.outcomes, losses, member)
     sides = SIDES if side == "both" else (side,)
+    alpha = (1 - level) / len(sides)
+
+    def certify(rows, alpha):
+        """What is promised of some rows, and which of them are accepted."""
+        found = {one: _certify(rows, at_most, alpha, level, one) for one in sides}
+        return _unite(rows, found) if side == "both" else found[side]
+
     if groups is None:
-        parts = {None: slice(None)}
-    else:
-        names, group = check_groups("groups", groups, len(present))
-        parts = {name: group == k for k, name in enumerate(names)}
-    alpha = (1 - level) / (len(sides) * len(parts))
-    found = {
-        name: {one: _certify(rows.take(part), at_most, alpha, level, one) for one in sides}
-        for name, part in parts.items()
-    }
-    if side != "both":
-        found = {name: answers[side] for name, answers in found.items()}
-    return found[None] if groups is None else found
+        return certify(rows.take(slice(None)), alpha)[0]
+    names, group = check_groups("groups", groups, len(present))
+    parts = {name: group == k for k, name in enumerate(names)}
+    found = {name: certify(rows.take(part), alpha / len(parts)) for name, part in parts.items()}
+    return _unite(rows.take(slice(None)), found, parts)[0]
 
 
 class _Rows(NamedTuple):
@@ -315,6 +232,10 @@ class _Rows(NamedTuple):
             return taken
         names, member = np.unique(taken.member, return_inverse=True)
         return taken._replace(member=None if len(names) == len(member) else member)
+
+    def count_clusters(self):
+        """None for rows that are independent."""
+        return None if self.member is None else int(self.member.max()) + 1
 
     def unite_copies(self):
         """A row of each cluster where its rows are alike; else rows in an order without names."""
@@ -410,7 +331,7 @@ def _certify(rows, at_most, alpha, level, side):
     given, far = rows.given[is_accepted], np.inf if side == "above" else -np.inf
     if n_accepted:
         far = float(given.min() if side == "above" else given.max())
-    return CertifiedThreshold(
+    record = CertifiedThreshold(
         threshold=far,
         coverage=n_accepted / len(scores),
         risk=float(losses[is_accepted].sum() / n_accepted) if n_accepted else None,
@@ -422,8 +343,34 @@ def _certify(rows, at_most, alpha, level, side):
         attainable=at_most if n_accepted else _find_attainable(is_feasible, at_most),
         n_required=n_required,
         n_rows=len(scores),
-        n_clusters=None if rows.member is None else int(rows.member.max()) + 1,
+        n_clusters=rows.count_clusters(),
     )
+    return record, is_accepted
+
+
+def _unite(rows, found, places=None):
+    """One record of several, and which rows any of them accepts.
+
+    Each of `found` is a record and its accepted rows, and `places` where these rows are.
+    """
+    parts = {name: record for name, (record, _) in found.items()}
+    is_accepted = np.zeros(len(rows.given), dtype=bool)
+    for name, (_, accepted) in found.items():
+        is_accepted[slice(None) if places is None else places[name]] |= accepted
+    first = next(iter(parts.values()))
+    record = first._replace(
+        threshold=np.nan,
+        coverage=float(is_accepted.mean()),
+        risk=None,
+        n_accepted=int(is_accepted.sum()),
+        side=first.side if places is not None else "both",
+        attainable=max(part.attainable for part in parts.values()),
+        n_required=None,
+        n_rows=len(is_accepted),
+        n_clusters=rows.count_clusters(),
+        parts=parts,
+    )
+    return record, is_accepted
 
 
 def _find_attainable(is_feasible, low):

@@ -71,9 +71,9 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     ----------
     estimator_ : classifier
         The fitted classifier.
-    promise_ : CertifiedThreshold or dict
+    promise_ : CertifiedThreshold
         What is promised, see :func:`skcal.inference.certified_threshold`, which prints as a
-        sentence; a dictionary of them by the labels that were predicted if `by_label`.
+        sentence; if `by_label`, its ``parts`` are by the labels that were predicted.
     thresholds_ : ndarray of shape (n_classes,)
         Lowest confidence at which each label is answered: 0 where it always is, infinite where it
         never is.
@@ -125,7 +125,7 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     """
 
     estimator_: Any
-    promise_: CertifiedThreshold | dict[Any, CertifiedThreshold]
+    promise_: CertifiedThreshold
     thresholds_: np.ndarray
     classes_: np.ndarray
 
@@ -358,26 +358,27 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def _certify(self, y, proba, classes, member):
         """What is promised, of each label or of all, and the threshold of each label."""
         codes = proba.argmax(axis=1)
-        found: Any = certified_threshold(
+        found = certified_threshold(
             y,
             proba,
             labels=classes,
             reduction="confidence",
             at_most=self.at_most,
             confidence_level=self.confidence_level,
-            groups=codes if self.by_label else np.zeros_like(codes),
+            groups=codes if self.by_label else None,
             clusters=member,
         )
-        thresholds, labels = np.full(len(classes), np.inf), classes.tolist()
-        for code, one in found.items():
-            # Where all rows may be answered, so may those that are less certain than any of them.
-            found[code] = one._replace(threshold=0.0) if one.coverage == 1 else one
-            thresholds[code if self.by_label else slice(None)] = found[code].threshold
-        if np.isinf(thresholds).all():
-            warn(f"The classifier abstains from all rows. {next(iter(found.values()))}")
+        if not found.feasible:
+            one = next(iter(found.parts.values()), found)
+            warn(f"The classifier abstains from all rows. {one}")
         if not self.by_label:
-            return found[0], thresholds
-        return {labels[code]: one for code, one in found.items()}, thresholds
+            found = _answer_all(found)
+            return found, np.full(len(classes), found.threshold)
+        thresholds, labels = np.full(len(classes), np.inf), classes.tolist()
+        parts = {code: _answer_all(part) for code, part in found.parts.items()}
+        for code, part in parts.items():
+            thresholds[code] = part.threshold
+        return found._replace(parts={labels[k]: part for k, part in parts.items()}), thresholds
 
     def _find_abstain_label(self, classes):
         label = self.abstain_label
@@ -395,3 +396,8 @@ class AbstainingClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         proba = self.predict_proba(X)
         codes = proba.argmax(axis=1)
         return self.classes_[codes], proba.max(axis=1) >= self.thresholds_[codes]
+
+
+def _answer_all(promise):
+    """Where all rows may be answered, so may those that are less certain than any of them."""
+    return promise._replace(threshold=0.0) if promise.coverage == 1 else promise

@@ -52,10 +52,11 @@ def _read_promise(promise):
             "promise must be what certified_threshold returned, or a dict of threshold and "
             f"at_most; got {promise!r}."
         )
-    if any(isinstance(value, Mapping) or hasattr(value, "_asdict") for value in given.values()):
+    parts = given.get("parts", given)
+    if any(isinstance(value, Mapping) or hasattr(value, "threshold") for value in parts.values()):
         raise ValueError(
             "promise must be a single one; make one monitor for each, and update all of them. Got "
-            f"those of {', '.join(map(repr, given))}."
+            f"those of {', '.join(map(repr, parts))}."
         )
     if given.get("kind", "error") != "error":
         raise ValueError(

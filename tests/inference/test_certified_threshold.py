@@ -81,8 +81,8 @@ def test_the_other_side_is_that_of_the_other_label(rng):
     assert below.risk == pytest.approx(y[p <= below.threshold].mean())
     assert str(below).startswith("Rule out at ")
     both = certified_threshold(y, p, at_most=0.1, side="both", confidence_level=0.9)
-    assert both.keys() == {"above", "below"}
-    for side, found in both.items():
+    assert both.parts.keys() == {"above", "below"}
+    for side, found in both.parts.items():
         single = certified_threshold(y, p, at_most=0.1, side=side, confidence_level=0.95)
         assert found == single._replace(confidence_level=0.9)
     nothing = certified_threshold(y, p, at_most=1e-6, side="below")
@@ -114,11 +114,45 @@ def test_groups_share_the_level(rng):
     y, v = draw(rng, 1200)
     group = np.where(rng.random(1200) < 0.3, "few", "many")
     found = certified_threshold(y, v, at_most=0.15, groups=group, confidence_level=0.9)
-    assert found.keys() == {"few", "many"}
-    for name, own in found.items():
+    assert found.parts.keys() == {"few", "many"}
+    for name, own in found.parts.items():
         rows = group == name
         single = certified_threshold(y[rows], v[rows], at_most=0.15, confidence_level=0.95)
         assert own == single._replace(confidence_level=0.9)
+
+
+def test_several_promises_are_one_record(rng):
+    """Of the same type, with the rows that any of them accepts."""
+    p = rng.beta(0.5, 0.5, 900)
+    y, group = (rng.random(900) < p).astype(int), rng.permuted(np.repeat(["a", "b", "c"], 300))
+    options = {"at_most": 0.2, "confidence_level": 0.9}
+    both = certified_threshold(y, p, side="both", **options)
+    groups = certified_threshold(y, p, groups=group, **options)
+    nested = certified_threshold(y, p, groups=group, side="both", **options)
+    for found in (both, groups, nested):
+        assert isinstance(found, CertifiedThreshold)
+        assert np.isnan(found.threshold)
+        assert (found.risk, found.n_required, found.n_rows) == (None, None, 900)
+        assert (found.at_most, found.confidence_level) == (0.2, 0.9)
+        assert found.feasible
+    above, below = both.parts.values()
+    accepted = (p >= above.threshold) | (p <= below.threshold)
+    assert (both.side, both.n_accepted, both.coverage) == ("both", accepted.sum(), accepted.mean())
+    assert str(both) == f"{above}\n{below}"
+    assert groups.side == "above"
+    assert groups.n_accepted == sum(part.n_accepted for part in groups.parts.values())
+    assert str(groups) == "\n".join(f"{name!r}: {part}" for name, part in groups.parts.items())
+    assert [part.side for part in nested.parts.values()] == ["both"] * 3
+    assert str(nested).split("\n")[2].startswith("'b': Accept at ")
+    single = certified_threshold(
+        y[group == "a"], p[group == "a"], side="below", at_most=0.2, confidence_level=1 - 0.1 / 6
+    )
+    assert nested.parts["a"].parts["below"].threshold == single.threshold
+    clusters = certified_threshold(y, p, groups=group, clusters=np.arange(900) // 4, **options)
+    assert clusters.n_clusters == 225
+    nothing = certified_threshold(y, p, groups=group, at_most=1e-4)
+    assert not nothing.feasible
+    assert nothing.attainable == max(part.attainable for part in nothing.parts.values()) < 1
 
 
 def test_clusters(rng):

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from skcal.inference import certified_threshold
+from skcal.inference import CertifiedThreshold, certified_threshold
 from skcal.model_selection import AbstainingClassifierCV
 from skcal.recalibration import RecalibratedClassifierCV
 from tests.recalibration.test_estimator_checks import EXPECTED, list_failures, run_checks
@@ -64,11 +64,15 @@ def test_a_promise_for_each_label():
     proba = model.predict_proba(X[600:])
     labels = NAMES[proba.argmax(axis=1)]
     expected = certified_threshold(Y[600:], proba, at_most=0.25, groups=labels)
-    for name, one in expected.items():  # all rows may be answered, or a part of them
-        expected[name] = one._replace(threshold=0.0) if one.coverage == 1 else one
-    assert model.promise_ == expected
+    assert isinstance(model.promise_, CertifiedThreshold)
+    assert model.promise_.coverage == expected.coverage == model.accepts(X[600:]).mean()
+    parts = model.promise_.parts
+    assert parts == {  # all rows may be answered, or a part of them
+        name: one._replace(threshold=0.0) if one.coverage == 1 else one
+        for name, one in expected.parts.items()
+    }
     for name, threshold in zip(NAMES, model.thresholds_, strict=True):
-        assert threshold == expected[name].threshold
+        assert threshold == parts[name].threshold
         rows = labels == name
         answered = proba[rows].max(axis=1) >= threshold
         np.testing.assert_array_equal(model.accepts(X[600:])[rows], answered)
@@ -80,7 +84,7 @@ def test_a_label_that_is_never_predicted_is_never_answered():
     y[:5] = 1
     model = AbstainingClassifierCV(Given(), at_most=0.2, by_label=True, random_state=0)
     model.fit(proba, y)
-    assert model.promise_.keys() == {0}
+    assert model.promise_.parts.keys() == {0}
     assert model.thresholds_.tolist() == [0, np.inf]
     assert model.predict([[0.9, 0.1], [0.51, 0.49], [0, 1]]).tolist() == [0, 0, -1]
 

@@ -427,7 +427,7 @@ def test_promises_that_cannot_be_watched(rng):
     ):
         with pytest.raises(ValueError, match=message):
             watch(promise)
-    assert watch(groups[0]._asdict()) == watch(groups[0])
+    assert watch(groups.parts[0]._asdict()) == watch(groups.parts[0])
     below = CONTRACT | {"side": "below"}
     for promise, settings, message in (
         (CONTRACT, {"reduction": "classwise"}, "reduction must be 'auto' or 'confidence' with a p"),
