@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from skcal._input._clusters import number_clusters, unite_copies
+from skcal._input._clusters import number_clusters
 from skcal._input._independent_rows import check_reduction, select_labelled_rows
 from skcal._input._losses import check_losses
 from skcal._input._reduction import REDUCTIONS, check_predictions
@@ -17,38 +16,22 @@ from skcal._input._validation import (
     check_option,
     check_promised_level,
 )
-from skcal._numerics.inference._certification import (
-    Path,
-    draw_one_each,
-    find_betting_pvalues,
-    find_binary_pvalues,
-    find_last_rejected,
-    find_stakes,
-    is_any_rejected,
-    plan_rows,
-    share_designs,
-    sort_rows,
-    split_level,
-    weigh_bets,
-    weigh_in_clusters,
-)
 from skcal._sources._row_source import check_groups
 from skcal._tools._typing import ArrayLike
 from skcal.inference._certified_record import CertifiedThreshold
+from skcal.inference._certify import Rows, certify, unite
 
 SIDES = ("above", "below")
-# Power that rows are planned for.
-_POWER = 0.8
-# Limits that are tried, to see what could have been promised.
-_N_TRIES = 12
+Risk = Literal["error", "miss", "false_positive", "misclassification"]
+RISKS = ("error", "miss", "false_positive", "misclassification")
 
 
 def certified_threshold(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     *,
-    at_most: float = 0.05,
-    risk: Literal["error"] | ArrayLike = "error",
+    at_most: float | Sequence[float] = 0.05,
+    risk: Risk | Sequence[Risk] | ArrayLike = "error",
     side: Literal["above", "below", "both"] = "above",
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
@@ -57,12 +40,12 @@ def certified_threshold(
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> CertifiedThreshold:
-    r"""Lowest threshold above which the risk is guaranteed to be at most a given level.
+    r"""Threshold for which the risk is guaranteed to be at most a given level.
 
     "Answers with a confidence of .83 or more may pass: at most 5 % of them are wrong, with 95 %
-    confidence." The promise holds at every sample size, whether the model is calibrated or not;
-    calibrated predictions make thresholds low. The model, and the map that recalibrates it, must
-    not have been fitted on these rows, nor chosen by them.
+    confidence." Or: "at most 10 % of events are missed." The promise holds at every sample size,
+    whether the model is calibrated or not; calibrated predictions make it reach far. The model, and
+    the map that recalibrates it, must not have been fitted on these rows, nor chosen by them.
 
     Parameters
     ----------
@@ -71,18 +54,23 @@ def certified_threshold(
     y_proba : array-like of shape (n_samples,), (n_samples, 1) or (n_samples, n_classes)
         Predicted probabilities in [0, 1]: of the positive label, or one column per label with
         rows that sum to 1.
-    at_most : float, default=0.05
-        What the risk of the accepted rows must not exceed, in (0, 1).
-    risk : "error" or array-like of shape (n_samples,), default="error"
-        The loss of accepting a row. "error": 1 where what is predicted does not come true, so that
-        the risk is the error rate of the accepted answers, or one minus the precision. An array has
-        the losses themselves, in [0, 1]: ``cost[y_true, y_proba.argmax(axis=1)]`` for a matrix of
-        costs.
+    at_most : float or sequence of float, default=0.05
+        What the risk must not exceed, in (0, 1): one number, or one for each of several risks.
+    risk : str, sequence of str, or array-like of shape (n_samples,), default="error"
+        What is limited. "error": the share of accepted rows in which what is predicted does not
+        come true, that is the error rate of the accepted answers, or one minus the precision.
+        "miss": the share of events that are left out, one minus the recall or sensitivity.
+        "false_positive": the share of non-events that are taken for events, one minus the
+        specificity. "misclassification": the share of all rows on the wrong side of the threshold,
+        one minus the accuracy. Several of these, such as ``["error", "miss"]``, are promised at
+        once, for the same threshold. An array has losses of accepting a row, in [0, 1]:
+        ``cost[y_true, y_proba.argmax(axis=1)]`` for a matrix of costs.
     side : {"above", "below", "both"}, default="above"
         "above" accepts rows with predictions at the threshold or above. "below" accepts rows at it
-        or below as ones in which the label does not come true: the risk is the share of those in
-        which it does. "both" promises both at once; rows in between are left to a human. Where the
-        sides overlap a row may be accepted as either.
+        or below as ones in which the label does not come true: their error rate is the share of
+        those in which it does, and missed events are the ones among them. "both" promises both at
+        once; rows in between are left to a human. Where the sides overlap a row may be accepted as
+        either.
     pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -111,14 +99,14 @@ def certified_threshold(
         Named tuple of ``threshold``, ``coverage``, ``risk``, ``n_accepted``, ``at_most``,
         ``confidence_level``, ``side``, ``kind``, ``attainable``, ``n_required``, ``n_rows``,
         ``n_clusters`` and ``parts``, with ``feasible``, which prints as a sentence. ``parts`` is a
-        dictionary of the same type: by the labels of groups, for both sides with the keys "above"
-        and "below", and for groups on both sides with such parts of each group.
+        dictionary of records of the same type: by the labels of groups; for both sides by "above"
+        and "below", and for several risks by their names, also as parts of each group.
 
     Raises
     ------
     ValueError
-        If an argument is invalid, if labels are soft, if losses are not in [0, 1], or if `side` is
-        not "above" for a confidence.
+        If an argument is invalid, if labels are soft, if losses are not in [0, 1], if `side` is
+        not "above" for a confidence, or if it is "both" for another risk than "error".
 
     See Also
     --------
@@ -156,10 +144,22 @@ def certified_threshold(
     1 - `confidence_level`. The answer is the lowest threshold that is rejected. Groups and sides
     share the level equally.
 
-    The promise is one of the mean expected loss at the predictions of these rows. It holds for a
-    population as far as these predictions represent its own, which they do better than outcomes do.
-    Clusters must have been drawn from it with equal chances. A population that changes breaks the
-    promise: watch it with :class:`~skcal.monitoring.CalibrationMonitor`.
+    Misclassified rows are tested in the same way, but with the losses of all rows at each t, and
+    the answer is the threshold with the fewest of them, among those that are rejected.
+
+    Of K events, drawn independently from a population, the number that are below t is binomial with
+    the share of the population's. It grows with t, and so does its p-value: all t up to the first
+    that is not rejected have the promise, at the level of a single test. The answer is the largest
+    one, an order statistic of the predictions of events, as is the lowest t for non-events [4]_. In
+    clusters a row of the class has :math:`\ell_i` 1 or 0 on either side of t, and no other row
+    takes part in the sum. A threshold that is asked to keep several promises gets an equal part of
+    the level for each, and is the one that accepts most rows; with misses and misclassified rows
+    alone it is the one with fewest of the latter.
+
+    The promise of a mean loss is one of its expectation at the predictions of these rows. It holds
+    for a population as far as these predictions represent its own, which they do better than
+    outcomes do. Clusters must have been drawn from it with equal chances. A population that changes
+    breaks the promise: watch it with :class:`~skcal.monitoring.CalibrationMonitor`.
 
     References
     ----------
@@ -169,6 +169,8 @@ def certified_threshold(
        betting. JRSS B 86. :doi:`10.1093/jrsssb/qkad009`
     .. [3] B. L. Wiens (2003). A fixed sequence Bonferroni procedure for testing multiple endpoints.
        Pharmaceutical Statistics 2. :doi:`10.1002/pst.64`
+    .. [4] S. S. Wilks (1941). Determination of sample sizes for setting tolerance limits. Annals of
+       Mathematical Statistics 12. :doi:`10.1214/aoms/1177731788`
 
     Examples
     --------
@@ -180,11 +182,17 @@ def certified_threshold(
     >>> found = certified_threshold(is_right, confidence, at_most=0.1)
     >>> print(found)
     Accept at 0.8353 or above: 33.5 % of rows, and at most 10 % of them are wrong (95 % confidence).
-    >>> bool(certified_threshold(is_right, confidence, at_most=0.01).feasible)
+    >>> certified_threshold(is_right, confidence, at_most=0.01).feasible
     False
+
+    Few right answers are left out, and not too many of those that pass are wrong:
+
+    >>> risks = {"risk": ["miss", "error"], "at_most": [0.1, 0.25]}
+    >>> print(certified_threshold(is_right, confidence, **risks))
+    Accept at 0.5389 or above: 92 % of rows, at most 25 % of them are wrong, and at most 10 % of
+    events are below (95 % confidence).
     """
     check_option("side", side, (*SIDES, "both"))
-    at_most = check_inside("at_most", at_most)
     level = check_promised_level(confidence_level)
     check_reduction(reduction)
     predictions = check_predictions(y_true, y_proba, pos_label=pos_label, labels=labels)
@@ -195,190 +203,45 @@ def certified_threshold(
             "side must be 'above' for a confidence, which promises nothing where it is low; name "
             f"the label whose probability is meant with pos_label. Got {side!r}."
         )
-    losses = check_losses(risk, len(present))
-    if losses is not None and side == "both":
+    promises, losses = _read_promises(risk, at_most, len(present))
+    if side == "both" and [*promises] != ["error"]:
         raise ValueError("risk must be 'error' for both sides; certify one side at a time.")
     member = None if clusters is None else number_clusters(clusters, present)
-    rows = _Rows(given.predictions, sample.predictions, sample.outcomes, losses, member)
+    rows = Rows(given.predictions, sample.predictions, sample.outcomes, losses, member)
     sides = SIDES if side == "both" else (side,)
     alpha = (1 - level) / len(sides)
 
-    def certify(rows, alpha):
+    def certify_sides(rows, alpha):
         """What is promised of some rows, and which of them are accepted."""
-        found = {one: _certify(rows, at_most, alpha, level, one) for one in sides}
-        return _unite(rows, found) if side == "both" else found[side]
+        found = {one: certify(rows, promises, alpha, level, one) for one in sides}
+        return unite(rows, found) if side == "both" else found[side]
 
+    rows = rows.take(slice(None))
     if groups is None:
-        return certify(rows.take(slice(None)), alpha)[0]
+        return certify_sides(rows, alpha)[0]
     names, group = check_groups("groups", groups, len(present))
     parts = {name: group == k for k, name in enumerate(names)}
-    found = {name: certify(rows.take(part), alpha / len(parts)) for name, part in parts.items()}
-    return _unite(rows.take(slice(None)), found, parts)[0]
+    found = {
+        name: certify_sides(rows.take(part), alpha / len(parts)) for name, part in parts.items()
+    }
+    return unite(rows, found, parts)[0]
 
 
-class _Rows(NamedTuple):
-    """Predictions as they are given and without rounding, outcomes, and what may be None."""
-
-    given: np.ndarray
-    predictions: np.ndarray
-    outcomes: np.ndarray
-    losses: np.ndarray | None
-    member: np.ndarray | None
-
-    def take(self, part):
-        """Those of a group; clusters of one row are rows."""
-        taken = _Rows(*(None if values is None else values[part] for values in self))
-        if taken.member is None:
-            return taken
-        names, member = np.unique(taken.member, return_inverse=True)
-        return taken._replace(member=None if len(names) == len(member) else member)
-
-    def count_clusters(self):
-        """None for rows that are independent."""
-        return None if self.member is None else int(self.member.max()) + 1
-
-    def unite_copies(self):
-        """A row of each cluster where its rows are alike; else rows in an order without names."""
-        if self.member is None:
-            return self
-        told = [self.outcomes] if self.losses is None else [self.outcomes, self.losses]
-        member, chosen, _ = unite_copies(
-            self.member, self.predictions, np.stack(told, axis=1), None
+def _read_promises(risk, at_most, n_rows):
+    """Limits by kinds of risk, and the losses of the kind "loss"."""
+    names = [risk] if isinstance(risk, str) else risk
+    is_named = isinstance(names, list | tuple) and any(isinstance(name, str) for name in names)
+    if not is_named:
+        return {"loss": check_inside("at_most", at_most)}, check_losses(risk, n_rows)
+    for name in names:
+        check_option("risk", name, RISKS)
+    if len({*names}) < len(names):
+        raise ValueError(f"risk must name each kind once; got {risk!r}.")
+    limits = np.ravel(np.asarray(at_most, dtype=object)).tolist()
+    limits = limits * len(names) if np.ndim(at_most) == 0 else limits
+    if len(limits) != len(names):
+        raise ValueError(
+            f"at_most must be a number, or one for each of the {len(names)} risks; got {at_most!r}."
         )
-        return self.take(chosen)._replace(member=member)
-
-    def score(self, side):
-        """Scores, of which the largest promise most, losses, and what predictions expect."""
-        is_above = side == "above"
-        errors = 1 - self.outcomes if is_above else self.outcomes
-        return (
-            self.predictions if is_above else -self.predictions,
-            errors if self.losses is None else self.losses,
-            1 - self.predictions if is_above else self.predictions,
-        )
-
-
-class _Design(NamedTuple):
-    """Rows from the largest score, how thresholds are tested, and a part of the level."""
-
-    path: Path
-    cuts: np.ndarray  # score of each place
-    find_pvalues: Callable[..., np.ndarray]  # of a limit, and of places
-    at_once: bool  # whether all places cost as much as a few
-    share: float = 1.0
-
-    def is_feasible(self, limit, alpha):
-        parts = split_level(self.path, limit, self.share * alpha)
-        return is_any_rejected(partial(self.find_pvalues, limit), parts)
-
-    def find_cut(self, limit, alpha):
-        """The lowest score that may be accepted; infinite without any."""
-        if not self.is_feasible(limit, alpha):
-            return np.inf
-        own: Any = partial(self.find_pvalues, limit)
-        if self.at_once:
-            own = own().__getitem__
-        parts = split_level(self.path, limit, self.share * alpha)
-        return self.cuts[find_last_rejected(own, parts) - 1]
-
-
-def _list_designs(rows, side):
-    """Binomial tests of independent rows; bets on losses; or both, where clusters have errors."""
-    is_error, member = rows.losses is None, rows.member
-    scores = rows.score(side)
-    if member is None:
-        return [_test_rows(*scores) if is_error else _bet(*scores, member, is_error)]
-    bets = _bet(*scores, member, is_error)
-    if not is_error:  # no bet on a single row tells more than that on its cluster
-        return [bets]
-    # The numbers are the same in each call, and in an order that names and outcomes do not decide.
-    uniform = np.random.default_rng(0).random(member[-1] + 1)
-    drawn, share = draw_one_each(member, uniform), share_designs(member)
-    single = _test_rows(*(values[drawn] for values in scores))
-    return [single._replace(share=share), bets._replace(share=1 - share)]
-
-
-def _test_rows(scores, losses, expected):
-    path, order, last = sort_rows(scores, losses, expected)
-    return _Design(path, scores[order[last]], partial(find_binary_pvalues, path), False)
-
-
-def _bet(scores, losses, expected, member, is_error):
-    weights = None if member is None else weigh_in_clusters(member)
-    path, order, last = sort_rows(scores, losses, expected, weights)
-    stakes = find_stakes(losses, order, last, member)
-
-    def find_pvalues(limit, places=slice(None)):
-        # Predictions expect errors, but no losses of other sizes.
-        weights = weigh_bets(stakes, path, limit) if is_error else None
-        return find_betting_pvalues(stakes, limit, places, weights)
-
-    return _Design(path, scores[order[last]], find_pvalues, True)
-
-
-def _certify(rows, at_most, alpha, level, side):
-    units = rows.unite_copies()
-    designs = _list_designs(units, side)
-    scores, losses, _ = rows.score(side)
-
-    def is_feasible(limit):
-        return any(design.is_feasible(limit, alpha) for design in designs)
-
-    is_accepted = scores >= min(design.find_cut(at_most, alpha) for design in designs)
-    n_accepted, n_required = int(is_accepted.sum()), None
-    if rows.losses is None and units.member is None and len(units.given) == len(scores):
-        n_required = float(plan_rows(designs[0].path, at_most, alpha, _POWER))
-    given, far = rows.given[is_accepted], np.inf if side == "above" else -np.inf
-    if n_accepted:
-        far = float(given.min() if side == "above" else given.max())
-    record = CertifiedThreshold(
-        threshold=far,
-        coverage=n_accepted / len(scores),
-        risk=float(losses[is_accepted].sum() / n_accepted) if n_accepted else None,
-        n_accepted=n_accepted,
-        at_most=at_most,
-        confidence_level=level,
-        side=side,
-        kind="error" if rows.losses is None else "loss",
-        attainable=at_most if n_accepted else _find_attainable(is_feasible, at_most),
-        n_required=n_required,
-        n_rows=len(scores),
-        n_clusters=rows.count_clusters(),
-    )
-    return record, is_accepted
-
-
-def _unite(rows, found, places=None):
-    """One record of several, and which rows any of them accepts.
-
-    Each of `found` is a record and its accepted rows, and `places` where these rows are.
-    """
-    parts = {name: record for name, (record, _) in found.items()}
-    is_accepted = np.zeros(len(rows.given), dtype=bool)
-    for name, (_, accepted) in found.items():
-        is_accepted[slice(None) if places is None else places[name]] |= accepted
-    first = next(iter(parts.values()))
-    record = first._replace(
-        threshold=np.nan,
-        coverage=float(is_accepted.mean()),
-        risk=None,
-        n_accepted=int(is_accepted.sum()),
-        side=first.side if places is not None else "both",
-        attainable=max(part.attainable for part in parts.values()),
-        n_required=None,
-        n_rows=len(is_accepted),
-        n_clusters=rows.count_clusters(),
-        parts=parts,
-    )
-    return record, is_accepted
-
-
-def _find_attainable(is_feasible, low):
-    """A limit above `low` with which something may be accepted, by bisection; 1 without any."""
-    low, high = np.log(low), 0.0
-    for _ in range(_N_TRIES):
-        middle = (low + high) / 2
-        # Next to 1 the limit may be rounded to it, which no risk exceeds.
-        is_enough = np.exp(middle) == 1 or is_feasible(np.exp(middle))
-        low, high = (low, middle) if is_enough else (middle, high)
-    return float(np.exp(high))
+    limits = [check_inside("at_most", limit) for limit in limits]
+    return dict(zip(names, limits, strict=True)), None

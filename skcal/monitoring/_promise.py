@@ -60,8 +60,8 @@ def _read_promise(promise):
         )
     if given.get("kind", "error") != "error":
         raise ValueError(
-            "promise must be one of the error rate, because labels tell a monitor which rows are "
-            f"wrong, but not what they cost; got one of kind {given['kind']!r}."
+            "promise must be one of the error rate of accepted rows, which are all that a monitor "
+            f"looks at, and of their labels alone; got one of kind {given['kind']!r}."
         )
     unknown = [] if "kind" in given else [name for name in given if name not in _NAMES]
     if unknown or not {"threshold", "at_most"} <= given.keys():

@@ -304,7 +304,7 @@ def test_layouts_and_labels(rng):
         ({"side": "up"}, "side must be one of"),
         ({"side": "below", "reduction": "confidence"}, "side must be 'above' for a confidence"),
         ({"confidence_level": 0.5}, "confidence_level must be above 0.5"),
-        ({"risk": "miss"}, "risk must be 'error' or an array of losses; got 'miss'"),
+        ({"risk": "recall"}, "risk must be one of 'error', .*; got 'recall'"),
         ({"risk": [0, 1, 1, 0], "side": "both"}, "risk must be 'error' for both sides"),
         ({"risk": [0.1]}, r"risk must have shape \(4,\)"),
         ({"risk": [0, 1, 2, 0]}, r"risk must lie in \[0, 1\]; got 2.0 at row 2"),

@@ -418,8 +418,13 @@ def test_promises_that_cannot_be_watched(rng):
     both = certified_threshold(y, v, at_most=0.5, side="both")
     groups = certified_threshold(y, v, groups=np.arange(500) % 2)
     for promise, message in (
-        (cost, "promise must be one of the error rate, .* got one of kind 'loss'"),
+        (cost, "promise must be one of the error rate of .* got one of kind 'loss'"),
         (cost._asdict(), "got one of kind 'loss'"),
+        (certified_threshold(y, v, at_most=0.5, risk="miss"), "got one of kind 'miss'"),
+        (
+            certified_threshold(y, v, at_most=0.5, risk=["error", "miss"]),
+            "make one monitor for each, .* those of 'error', 'miss'",
+        ),
         (certified_threshold(y, v, at_most=1e-4), "promise must be feasible.* of inf"),
         (certified_threshold(y, v, at_most=1e-4, side="below"), "promise must be feasible.* -inf"),
         (both, "make one monitor for each, .* those of 'above', 'below'"),

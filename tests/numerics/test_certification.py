@@ -10,12 +10,13 @@ from skcal._numerics.inference import _certification as module
 from skcal._numerics.inference._certification import (
     find_betting_pvalues,
     find_binary_pvalues,
-    find_last_rejected,
+    find_rejected,
     find_stakes,
     is_any_rejected,
     plan_rows,
-    sort_rows,
+    sort_places,
     split_level,
+    trace_accepted,
 )
 
 ALPHA, LIMIT, N = 0.2, 0.3, 10
@@ -38,12 +39,18 @@ CHANCES = {
 
 def certify(scores, losses, limit, alpha, member=None, *, is_binary=True):
     """The last place that is promised, or 0, and the numbers of rows at all places."""
-    path, order, last = sort_rows(scores, losses, 1 - scores)
-    if is_binary:
-        pvalues = find_binary_pvalues(path, limit)
-    else:
-        pvalues = find_betting_pvalues(find_stakes(losses, order, last, member), limit)
-    return find_last_rejected(pvalues.__getitem__, split_level(path, limit, alpha)), path.counts
+    path, stakes = trace(scores, losses, member)
+    pvalues = find_binary_pvalues(path, limit) if is_binary else find_betting_pvalues(stakes, limit)
+    is_rejected = find_rejected(pvalues.__getitem__, split_level(path, limit, alpha))
+    return np.flatnonzero(is_rejected).max(initial=-1) + 1, path.counts.astype(int)
+
+
+def trace(scores, losses, member=None):
+    """Counts of rows and their losses at all places, and what is bet on them."""
+    places = sort_places(scores)
+    weights = 1.0 if member is None else module.weigh_in_clusters(member)
+    stakes = find_stakes(places, weights, weights * losses, member)
+    return trace_accepted(places, losses, 1 - scores, 1.0), stakes
 
 
 def sum_false_promises(
@@ -98,7 +105,7 @@ def test_all_outcomes_of_clusters(chances):
 def test_binary_pvalues_are_binomial():
     rng = np.random.default_rng(0)
     scores, losses = rng.random(60).round(1), rng.integers(2, size=60).astype(float)
-    path, *_ = sort_rows(scores, losses, 1 - scores)
+    path, _ = trace(scores, losses)
     expected = [
         binomtest(int(k), int(n), 0.4, alternative="less").pvalue if k <= 0.4 * n - 1 else 1.0
         for k, n in zip(path.losses, path.counts, strict=True)
@@ -109,9 +116,8 @@ def test_binary_pvalues_are_binomial():
 def test_betting_by_its_definition():
     rng = np.random.default_rng(1)
     scores, losses, member = rng.random(40).round(1), rng.random(40), rng.integers(9, size=40)
-    _, order, last = sort_rows(scores, losses, 1 - scores)
     for own, size in ((None, np.ones(40)), (member, np.bincount(member))):
-        found = find_betting_pvalues(find_stakes(losses, order, last, own), 0.4)
+        found = find_betting_pvalues(trace(scores, losses, own)[1], 0.4)
         for value, pvalue in zip(np.unique(scores)[::-1], found, strict=True):
             kept = scores >= value
             unit = np.arange(40) if own is None else member
@@ -124,8 +130,7 @@ def test_betting_by_its_definition():
 def test_clusters_of_one_row_are_rows():
     rng = np.random.default_rng(2)
     scores, losses = rng.random(50), rng.random(50)
-    _, order, last = sort_rows(scores, losses, 1 - scores)
-    clusters, rows = (find_stakes(losses, order, last, m) for m in (rng.permutation(50), None))
+    clusters, rows = (trace(scores, losses, member)[1] for member in (rng.permutation(50), None))
     found = find_betting_pvalues(clusters, 0.4)
     np.testing.assert_allclose(found, find_betting_pvalues(rows, 0.4))
     places = np.array([3, 0, 40])
@@ -142,13 +147,14 @@ def test_fallback_by_hand():
         ([0.01, 0.011, 0.02, 0.02, 0.05], 5),
     ):
         pvalues = np.array(pvalues)
-        assert find_last_rejected(pvalues.__getitem__, parts) == last
+        found = np.flatnonzero(find_rejected(pvalues.__getitem__, parts))
+        assert found.max(initial=-1) + 1 == last
         assert is_any_rejected(pvalues.__getitem__, parts) == (last > 0)
 
 
 @pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
 def test_parts_share_the_level(scores):
-    path, *_ = sort_rows(scores, np.zeros(N), 1 - scores)
+    path, _ = trace(scores, np.zeros(N))
     parts = split_level(path, LIMIT, ALPHA)
     assert (parts >= 0).all()
     assert parts.sum() == pytest.approx(ALPHA)
@@ -157,7 +163,7 @@ def test_parts_share_the_level(scores):
 def test_planned_rows_have_their_power():
     rng = np.random.default_rng(3)
     scores = 0.5 + 0.5 * rng.random(5000)
-    path, *_ = sort_rows(scores, np.zeros(5000), 1 - scores)
+    path, _ = trace(scores, np.zeros(5000))
     n = int(plan_rows(path, 0.1, 0.05, 0.8))
     found = 0
     for seed in range(200):
@@ -200,7 +206,7 @@ def test_populations(find_chance, n):
         v = 0.5 + 0.5 * rng.random(n)
         losses = (rng.random(n) < find_chance(v)).astype(float)
         place, counts = certify(v, losses, 0.1, 0.05)
-        path, *_ = sort_rows(v, losses, 1 - v)
+        path, _ = trace(v, losses)
         covered += counts[place - 1] if place else 0, find_holm(path, 0.1, 0.05)
         if place:
             threshold = np.sort(v)[-counts[place - 1]]

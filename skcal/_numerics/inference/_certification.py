@@ -10,7 +10,12 @@ probability P(K <= k) than a binomial variable of N and a where k is N a - 1 at 
 prod_i (1 + b X_i) with X_i = a - loss is an e-value: for each b its expectation is at most
 exp(b sum E X_i), at most 1 (compare I. Waudby-Smith, A. Ramdas, 2024, JRSS B 86).
 
-In clusters X_c is the sum of a - loss over the rows at t or above, divided by the number of all
+Such losses may also be those of all rows, if those below t are labelled as well. Or a is a limit of
+the share of a class on the wrong side of t: of K rows of the class, drawn from a population, the
+number M on that side is binomial, and as it grows with t, so does its p-value. The rejected t are
+then an interval, whose end has no higher probability to be a false one than a single t.
+
+In clusters X_c is the sum of a - loss over the rows that have one, divided by the number of all
 rows of the cluster: its mean is that of a row of a cluster, both drawn at random, and whatever the
 sizes of clusters, it is a - 1 at least. One row of each cluster, drawn at random, has the same
 mean, and its errors are binomial.
@@ -38,54 +43,100 @@ _BETS = np.geomspace(0.02, 0.98, 12)
 _ONE_EACH = 0.8
 
 
+class Places(NamedTuple):
+    """Rows from the largest score, and what lies at each distinct score or above it."""
+
+    order: np.ndarray
+    ends: np.ndarray  # numbers of rows
+    cuts: np.ndarray  # scores
+
+
 class Path(NamedTuple):
-    """What lies at each distinct score or above it, from the largest."""
+    """Losses at each place, and how many rows have them."""
 
     counts: np.ndarray  # of rows, or sums of their weights
     losses: np.ndarray  # sums
     expected: np.ndarray  # sums of what the predictions expect
+    accepted: np.ndarray  # as counts, of rows at the place or above
 
 
-def sort_rows(scores, losses, expected, weights=None):
-    """The `Path` of rows from the largest score, their order, and the last row of each place."""
+def sort_places(scores, *, is_open=False):
+    """`Places` of rows; those that are open do not hold the rows at their own score."""
     order = np.argsort(-scores, kind="stable")
-    last = np.flatnonzero(np.diff(scores[order], append=-np.inf))
-    counts, columns = last + 1, (losses, expected)
-    if weights is not None:
-        counts = np.cumsum(weights[order])[last]
-        columns = (weights * losses, weights * expected)
-    return Path(counts, *(np.cumsum(values[order])[last] for values in columns)), order, last
+    ends = np.flatnonzero(np.diff(scores[order], append=-np.inf)) + 1
+    cuts = scores[order[ends - 1]]
+    return Places(order, np.append(0, ends[:-1]) if is_open else ends, cuts)
+
+
+def add_up(values, places):
+    """Sums of values at all places."""
+    return np.append(0.0, np.cumsum(values[places.order]))[places.ends]
+
+
+def trace_accepted(places, losses, expected, weights):
+    """The `Path` of losses that only accepted rows have."""
+    accepted, losses, expected = (
+        add_up(weights * values, places) for values in (np.ones(len(losses)), losses, expected)
+    )
+    return Path(accepted, losses, expected, accepted)
+
+
+def trace_all(places, errors, expected, weights):
+    """The `Path` of losses of all rows: those of accepted rows, and 1 minus them of all others."""
+    losses, expected = (
+        np.sum(weights * (1 - values)) + add_up(weights * (2 * values - 1), places)
+        for values in (errors, expected)
+    )
+    accepted = add_up(weights * np.ones(len(errors)), places)
+    return Path(np.full(len(accepted), accepted[-1]), losses, expected, accepted)
 
 
 def find_binary_pvalues(path, limit, places=slice(None)):
     """p-values of hypotheses for independent losses of 0 and 1."""
-    losses, counts = np.rint(path.losses[places]), path.counts[places]
+    losses, counts = np.rint(path.losses[places]), path.counts[places].astype(np.intp)
     is_bound = (losses == 0) | (losses <= counts * limit - 1)
     return np.where(is_bound, bdtr(losses, counts, limit), 1.0)
 
 
-class Stakes(NamedTuple):
-    """What is bet on: rows from the largest score, and those before them in their clusters."""
+def find_class_pvalues(held, n_class, limit, places=slice(None)):
+    """The same of shares of a class: at each place numbers of its rows, and the number of all."""
+    return bdtr(held[places], int(n_class), limit)
 
+
+class Stakes(NamedTuple):
+    """What is bet on: how each row, from the largest score, changes what its cluster stakes.
+
+    Losses are multiplied by the weights, that a row has in its cluster.
+    """
+
+    ends: np.ndarray  # number of rows at each place
+    weights: np.ndarray | float
     losses: np.ndarray
-    last: np.ndarray  # row of each place
-    weights: np.ndarray | float = 1.0  # what a row is of its cluster
-    weights_before: np.ndarray | float = 0.0  # sums
+    weights_before: np.ndarray | float = 0.0  # of its cluster
     losses_before: np.ndarray | float = 0.0
+    weights_unmoved: np.ndarray | float = 0.0  # of each cluster, before any row
+    losses_unmoved: np.ndarray | float = 0.0
     is_first: np.ndarray | None = None  # in its cluster; None for rows that are independent
 
 
-def find_stakes(losses, order, last, member=None):
-    """`Stakes` of rows, and of clusters where `member` has their numbers."""
-    losses = losses[order]
+def find_stakes(places, weights, losses, member=None, unmoved=(0.0, 0.0)):
+    """`Stakes` of rows, and of clusters where `member` has their numbers.
+
+    `unmoved` has weights and losses of each cluster that it has before any row is accepted.
+    """
+    weights = np.broadcast_to(weights, losses.shape)[places.order]
+    losses = losses[places.order]
     if member is None:
-        return Stakes(losses, last)
-    member = member[order]
-    weights = weigh_in_clusters(member)
-    before = (cumulate_in_clusters(values, member) for values in (weights, weights * losses))
+        return Stakes(places.ends, weights, losses)
+    member, n_clusters = member[places.order], member.max() + 1
+    unmoved = [np.broadcast_to(values, n_clusters) for values in unmoved]
+    before = (
+        start[member] + cumulate_in_clusters(values, member)
+        for start, values in zip(unmoved, (weights, losses), strict=True)
+    )
     is_first = np.zeros(len(member), dtype=bool)
     is_first[np.unique(member, return_index=True)[1]] = True
-    return Stakes(losses, last, weights, *before, is_first)
+    return Stakes(places.ends, weights, losses, *before, *unmoved, is_first)
 
 
 def weigh_in_clusters(member):
@@ -120,15 +171,17 @@ def find_betting_pvalues(stakes, limit, places=slice(None), weights=None):
 
     Bets have weights at each place, see `weigh_bets`, or equal ones.
     """
-    last, wealth = stakes.last[places], -np.inf
+    ends, wealth = stakes.ends[places], -np.inf
     if weights is None:
-        weights = np.full((len(_BETS), len(stakes.last)), 1 / len(_BETS))
+        weights = np.full((len(_BETS), len(stakes.ends)), 1 / len(_BETS))
     weights = np.log(weights[:, places])
+    unmoved = limit * stakes.weights_unmoved - stakes.losses_unmoved
     before = limit * stakes.weights_before - stakes.losses_before
-    gains = before + stakes.weights * (limit - stakes.losses)
+    after = before + limit * stakes.weights - stakes.losses
     for bet, weight in zip(_BETS / (1 - limit), weights, strict=True):
-        steps = np.log1p(bet * gains) - np.log1p(bet * before)
-        wealth = np.logaddexp(wealth, weight + np.cumsum(steps)[last])
+        steps = np.log1p(bet * after) - np.log1p(bet * before)
+        gains = np.append(0.0, np.cumsum(steps))[ends] + np.log1p(bet * unmoved).sum()
+        wealth = np.logaddexp(wealth, weight + gains)
     return np.exp(np.minimum(-wealth, 0.0))
 
 
@@ -139,9 +192,9 @@ def weigh_bets(stakes, path, limit):
     if losses are as predicted: where those of a cluster are alike, and where they are independent.
     """
     n_places = len(path.counts)
-    n_units = n_rows = stakes.last + 1.0
+    n_units = n_rows = stakes.ends
     if stakes.is_first is not None:
-        n_units = np.cumsum(stakes.is_first)[stakes.last]
+        n_units = np.cumsum(stakes.is_first)[stakes.ends - 1]
     mean = path.expected / path.counts
     gap, variance = np.maximum(limit - mean, 0.0), mean * (1 - mean)
     weights = np.full((len(_BETS), n_places), 1 / (3 * len(_BETS)))
@@ -165,9 +218,15 @@ def find_evidence(path, limit):
 def plan_rows(path, limit, alpha, power):
     """Rows that are needed for this power at the best place, about, if predictions are right."""
     reach = ndtri(1 - _MAIN * alpha) + ndtri(power)
-    evidence = 2 * find_evidence(path, limit) * path.counts / path.counts[-1]
+    evidence = 2 * find_evidence(path, limit) * path.counts / path.accepted[-1]
     most = float(evidence.max())
     return reach**2 / most if most > 0 else np.inf
+
+
+def plan_class(expected, limit, alpha):
+    """Rows in which enough of a class are expected to promise anything, by their chances."""
+    share = float(expected.mean())
+    return np.log(alpha) / np.log1p(-limit) / share if share > 0 else np.inf
 
 
 def split_level(path, limit, alpha):
@@ -179,31 +238,32 @@ def split_level(path, limit, alpha):
     else:
         main = 0.0
     # No fewer rows can ever do.
-    n_rows, part = path.counts[-1], (1 - main) * alpha / _N_OTHERS
+    n_rows, part = path.accepted[-1], (1 - main) * alpha / _N_OTHERS
     needed, told = np.log(part), np.log1p(-limit)
     fewest = n_rows if needed < n_rows * told else needed / told
     sizes = np.geomspace(fewest, n_rows, _N_OTHERS) * (1 - 1e-9)
-    np.add.at(parts, np.searchsorted(path.counts, sizes), part)
+    np.add.at(parts, np.searchsorted(path.accepted, sizes), part)
     return parts
 
 
-def find_last_rejected(find_pvalues, parts):
-    """Number of hypotheses up to the last one that is rejected, 0 without any.
+def find_rejected(find_pvalues, parts):
+    """Which hypotheses are rejected.
 
     They are tested in their order; parts go on with rejections. `find_pvalues` takes a slice.
     """
-    starts = np.flatnonzero(parts)
+    starts, is_rejected = np.flatnonzero(parts), np.zeros(len(parts), dtype=bool)
     level, end = 0.0, 0  # rejections go on up to here
     for start, stop in zip(starts, np.append(starts[1:], len(parts)), strict=True):
         level = parts[start] + (level if end == start else 0.0)
         passed = _count_passed(find_pvalues, int(start), int(stop), level)
         if passed:
             end = int(start) + passed
-    return end
+            is_rejected[start:end] = True
+    return is_rejected
 
 
 def is_any_rejected(find_pvalues, parts):
-    """Whether the last rejected one is any, for which places with a part of their own decide."""
+    """Whether any is rejected, for which places with a part of their own decide."""
     starts = np.flatnonzero(parts)
     return bool((find_pvalues(starts) <= parts[starts]).any())
 
