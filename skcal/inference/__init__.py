@@ -23,6 +23,7 @@ from skcal.inference._cumulative import cumulative_calibration_test
 from skcal.inference._feature_audit import audit_features
 from skcal.inference._feature_record import FeatureAudit
 from skcal.inference._feature_rule import FeatureRule
+from skcal.inference._grades import GradeAudit, audit_grades
 from skcal.inference._group_audit import audit_groups, audit_groups_from_summary
 from skcal.inference._group_record import GroupAudit
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
@@ -67,6 +68,7 @@ __all__ = [
     "CoxRecalibration",
     "FeatureAudit",
     "FeatureRule",
+    "GradeAudit",
     "GroupAudit",
     "Groups",
     "Interval",
@@ -82,6 +84,7 @@ __all__ = [
     "TestResult",
     "actual_expected_ratio",
     "audit_features",
+    "audit_grades",
     "audit_groups",
     "audit_groups_from_summary",
     "audit_mean_features",

@@ -68,6 +68,7 @@ CALLS = BINARY | {
     "kernel_bootstrap": partial(squared_kernel_calibration_test, **DRAWN),
     "kernel_blocks": partial(squared_kernel_calibration_test, method="block"),
     "certified_threshold": partial(inference.certified_threshold, at_most=0.2),
+    "audit_grades": bind_third(inference.audit_grades, lambda n: ["all"] * n),
     "net_benefit_difference": bind_third(inference.net_benefit_difference, lambda n: "all"),
     "kernel_bound": partial(squared_kernel_calibration_test, method="distribution-free"),
     "recalibration_gain": partial(recalibration_gain, recalibrator="temperature", random_state=0),
