@@ -39,12 +39,9 @@ from skcal.inference._mean_feature_audit import audit_mean_features
 from skcal.inference._mean_recalibration import MeanRecalibration, mean_recalibration
 from skcal.inference._net_benefit import NetBenefitDifference, net_benefit_difference
 from skcal.inference._observed_expected import observed_expected_ratio
+from skcal.inference._pool_estimates import PooledEstimate, pool_estimates
 from skcal.inference._pool_imputations import pool_imputations
-from skcal.inference._pooled_cox import (
-    PooledCoxRecalibration,
-    PooledEstimate,
-    pooled_cox_recalibration,
-)
+from skcal.inference._pooled_validation import PooledValidation, pooled_validation
 from skcal.inference._prediction_powered_calibration import (
     PredictionPoweredCalibration,
     prediction_powered_calibration,
@@ -75,8 +72,8 @@ __all__ = [
     "IsotonicBand",
     "MeanRecalibration",
     "NetBenefitDifference",
-    "PooledCoxRecalibration",
     "PooledEstimate",
+    "PooledValidation",
     "PredictionPoweredCalibration",
     "RequiredLabels",
     "RequiredSamples",
@@ -110,8 +107,9 @@ __all__ = [
     "mean_recalibration",
     "net_benefit_difference",
     "observed_expected_ratio",
+    "pool_estimates",
     "pool_imputations",
-    "pooled_cox_recalibration",
+    "pooled_validation",
     "prediction_powered_calibration",
     "prediction_powered_targets",
     "required_labels",

@@ -67,7 +67,7 @@ def calls(draw, function):
         found["clusters"] = draw(clusters(len(problem["y_proba"])))
     if "risk" in parameters and draw(st.booleans()):
         found["risk"] = draw(reals((len(problem["y_proba"]),), PROBABILITIES, NO_PROBABILITIES))
-    if function is inference.pooled_cox_recalibration:
+    if function is inference.pooled_validation:
         if draw(st.booleans()):  # predictions that have log-odds, and outcomes of both kinds
             found |= {
                 "y_true": np.resize([0, 1, 1], 40),
@@ -96,7 +96,7 @@ def make_test_places(y_true, y_proba, labels, **_):
 
 def call(function):
     """The function, but for what may not be known: slopes of groups."""
-    if function is not inference.pooled_cox_recalibration:
+    if function is not inference.pooled_validation:
         return function
     return lambda **arguments: function(**arguments).calibration_in_the_large
 

@@ -138,7 +138,7 @@ def test_every_function_is_among_them():
     functions.append(recalibration_gain)
     called = {getattr(call, "func", call) for call in CALLS.values()}
     labelled = {f for f in functions if takes(f, "y_true")}
-    apart = {inference.kernel_mean_embedding_test, inference.pooled_cox_recalibration}
+    apart = {inference.kernel_mean_embedding_test, inference.pooled_validation}
     apart |= {inference.audit_mean_groups}  # of no labels
     apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
     apart |= {inference.mean_recalibration, inference.audit_mean_features}

@@ -1,4 +1,4 @@
-"""Cox's recalibration over groups: what holds on average, and what to expect of another group."""
+"""Validation over groups: what holds on average, and what to expect of another group."""
 
 from __future__ import annotations
 
@@ -13,80 +13,55 @@ from skcal._input._independent_rows import (
     reduce_to_grouped_sample,
 )
 from skcal._input._validation import check_confidence_level
+from skcal._numerics.inference._concordance import find_concordance
 from skcal._numerics.inference._cox import CoxLikelihood
-from skcal._numerics.inference._random_effects import pool_effects
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal._tools._words import show_interval
+from skcal.inference._pool_estimates import PooledEstimate, pool
 
 # Options for tables of columns, which are refused: groups made of them overlap.
 _GROUP_OPTIONS = {"max_depth": 1, "min_samples": 1, "n_bins": 2, "max_groups": 1 << 20}
 
 
 @as_record
-class PooledEstimate(NamedTuple):
-    """Pooled estimate of a coefficient that varies between groups.
+class PooledValidation(NamedTuple):
+    """Calibration and discrimination pooled over groups (random-effects meta-analysis).
 
-    ``print`` shows it as a phrase.
-
-    Attributes
-    ----------
-    estimate : float
-        Mean over groups.
-    low, high : float
-        Confidence interval of the mean.
-    low_of_next, high_of_next : float
-        Prediction interval: where the coefficient of another group is expected. Infinite for two
-        groups.
-    heterogeneity : float
-        Standard deviation of the true coefficients among groups.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    low_of_next: float
-    high_of_next: float
-    heterogeneity: float
-
-    def __str__(self) -> str:
-        return (
-            f"{show_interval(self.estimate, self.low, self.high)} on average, and "
-            f"{self.low_of_next:.3g} to {self.high_of_next:.3g} expected in another group"
-        )
-
-
-@as_record
-class PooledCoxRecalibration(NamedTuple):
-    """Logistic recalibration pooled over groups (random-effects meta-analysis).
-
-    ``print`` shows it as a sentence.
+    ``print`` shows it as sentences.
 
     Attributes
     ----------
+    observed_expected : PooledEstimate
+        Ratio of observed to expected events: above 1 for predictions that are too low as a whole.
     calibration_in_the_large : PooledEstimate
         Intercept at slope 1: above 0 for predictions that are too low as a whole.
     slope : PooledEstimate
         Slope of the log odds: below 1 for predictions that are too extreme. NaN where fewer than
         two groups have one; the table says why.
+    c_statistic : PooledEstimate
+        Area under the ROC curve; NaN where fewer than two groups have one.
     table : DataFrame
         A row for each group, in the order of `groups`: ``group``, ``n_samples``, ``n_events``,
-        ``calibration_in_the_large`` and ``slope`` with the standard errors ``intercept_error`` and
-        ``slope_error``, and ``left_out``, which says why a group is not in a mean, or is empty.
+        ``observed_expected``, ``calibration_in_the_large``, ``slope`` and ``c_statistic`` with the
+        standard errors ``ratio_error``, ``intercept_error``, ``slope_error`` and ``c_error``, and
+        ``left_out``, which says why a group is not in a mean, or is empty.
     """
 
+    observed_expected: PooledEstimate
     calibration_in_the_large: PooledEstimate
     slope: PooledEstimate
+    c_statistic: PooledEstimate
     table: pd.DataFrame
 
     def __str__(self) -> str:
         return (
-            f"The slope of the log odds is {self.slope} (1 if calibrated); calibration in the "
-            f"large is {self.calibration_in_the_large} (0 if calibrated)."
+            f"O:E is {self.observed_expected}. The slope of the log odds is {self.slope} (1 if "
+            f"calibrated); calibration in the large is {self.calibration_in_the_large} (0 if "
+            f"calibrated). The C statistic is {self.c_statistic}."
         )
 
 
-def pooled_cox_recalibration(
+def pooled_validation(
     y_true: ArrayLike,
     y_proba: ArrayLike,
     groups: ArrayLike,
@@ -95,8 +70,8 @@ def pooled_cox_recalibration(
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
     confidence_level: float = 0.95,
-) -> PooledCoxRecalibration:
-    r"""Calibration intercept and slope pooled over groups, with prediction intervals.
+) -> PooledValidation:
+    r"""O:E, intercept, slope and C statistic pooled over groups, with prediction intervals.
 
     Parameters
     ----------
@@ -123,9 +98,9 @@ def pooled_cox_recalibration(
 
     Returns
     -------
-    PooledCoxRecalibration
-        Named tuple of ``calibration_in_the_large`` and ``slope``, each a
-        :class:`PooledEstimate`, and of a ``table`` of the groups.
+    PooledValidation
+        Named tuple of ``observed_expected``, ``calibration_in_the_large``, ``slope`` and
+        ``c_statistic``, each a :class:`PooledEstimate`, and of a ``table`` of the groups.
 
     Raises
     ------
@@ -135,26 +110,29 @@ def pooled_cox_recalibration(
 
     See Also
     --------
-    cox_recalibration : The same for all rows at once.
+    pool_estimates : The same from estimates that are published.
+    cox_recalibration, observed_expected_ratio : The same for all rows at once.
     audit_groups : In which groups is the model wrong, with guarantees for small ones.
 
     Notes
     -----
     Each group has its own :math:`\mathrm{logit}\, P(y = 1) = a + b\, \mathrm{logit}\, v`, fitted by
-    maximum likelihood, with standard errors as in :func:`cox_recalibration`. The coefficients of
-    groups are pooled as normal variables with these standard errors and a variance among groups, by
-    restricted maximum likelihood [1]_. Intervals of the mean are those of Hartung and Knapp [2]_,
-    no narrower than with the usual standard error.
+    maximum likelihood, with standard errors as in :func:`cox_recalibration`; its ratio of observed
+    to expected events, with the standard error of its logarithm :math:`\sqrt{(1 - O/n) / O}`; and
+    its C statistic with the standard error of DeLong et al. [4]_. Ratios are pooled on the log
+    scale, C statistics on the logit scale [5]_, as :func:`pool_estimates` does: with a variance
+    among groups by restricted maximum likelihood [1]_ and intervals of the mean by Hartung and
+    Knapp [2]_, no narrower than with the usual standard error.
     Prediction intervals average over the variance among groups, weighed by its restricted
     likelihood. In simulations of normal estimates (3 to 30 groups, from equal ones to variances far
     above their errors) they held another group in 92 to 100 % of samples; with the most likely
     variance in place of an average [3]_ it was 81 to 100 %. All are approximations for groups with
     many rows of both outcomes: a standard error from few events says little.
 
-    Groups with one outcome have no coefficients and are left out of both means, groups in which a
-    threshold separates the outcomes, or with equal predictions, out of that of the slope. The
+    Groups with one outcome are left out of all means, groups in which a threshold separates the
+    outcomes, or with equal predictions, out of those of the slope and of the C statistic. The
     column ``left_out`` of the table names the reason. That favours groups with more events. Where
-    fewer than two slopes are known, the numbers of the mean slope are NaN.
+    fewer than two slopes or C statistics are known, the numbers of their mean are NaN.
 
     References
     ----------
@@ -166,6 +144,13 @@ def pooled_cox_recalibration(
     .. [3] J. P. T. Higgins, S. G. Thompson, D. J. Spiegelhalter (2009). A re-evaluation of
        random-effects meta-analysis. Journal of the Royal Statistical Society A 172.
        :doi:`10.1111/j.1467-985X.2008.00552.x`
+    .. [4] E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988). Comparing the areas under two or
+       more correlated receiver operating characteristic curves: a nonparametric approach.
+       Biometrics 44. :doi:`10.2307/2531595`
+    .. [5] K. I. E. Snell, J. Ensor, T. P. A. Debray, K. G. M. Moons, R. D. Riley (2018).
+       Meta-analysis of prediction model performance across multiple studies: which scale helps
+       ensure between-study normality for the C-statistic and calibration measures? Statistical
+       Methods in Medical Research 27. :doi:`10.1177/0962280217705678`
 
     Examples
     --------
@@ -173,13 +158,13 @@ def pooled_cox_recalibration(
 
     >>> import numpy as np
     >>> from scipy.special import expit
-    >>> from skcal.inference import pooled_cox_recalibration
+    >>> from skcal.inference import pooled_validation
     >>> rng = np.random.default_rng(0)
     >>> hospital = np.repeat(["a", "b", "c", "d", "e", "f"], 500)
     >>> log_odds = rng.normal(-1, 1, size=3000)
     >>> shift = np.repeat([0.5, -0.5, 0.3, 0.0, -0.4, 0.6], 500)
     >>> y_true = (rng.random(3000) < expit(log_odds + shift)).astype(int)
-    >>> found = pooled_cox_recalibration(y_true, expit(log_odds), hospital)
+    >>> found = pooled_validation(y_true, expit(log_odds), hospital)
     >>> found.slope.low < 1 < found.slope.high
     True
 
@@ -213,41 +198,72 @@ def pooled_cox_recalibration(
             "groups must hold at least two groups with both outcomes; "
             f"got {n_known} of {len(table)}."
         )
-    return PooledCoxRecalibration(
-        _pool(table, "calibration_in_the_large", "intercept_error", level),
-        _pool(table, "slope", "slope_error", level),
+    return PooledValidation(
+        _pool(table, "observed_expected", "ratio_error", "log", level),
+        _pool(table, "calibration_in_the_large", "intercept_error", "identity", level),
+        _pool(table, "slope", "slope_error", "identity", level),
+        _pool(table, "c_statistic", "c_error", "logit", level),
         table,
     )
 
 
 def _describe(predictions, outcomes, weights):
     """Row of the table."""
-    level = slope = (np.nan, np.nan)
-    reason, has_both = "", outcomes.min() < outcomes.max()
-    if not has_both:
-        reason = "one outcome"
-    elif predictions.min() == predictions.max():
-        reason = "slope: equal predictions"
-        level = CoxLikelihood(predictions, outcomes, weights).estimate_level()
+    unknown = np.nan, np.nan
+    ratio, level, slope, concordance, reasons = unknown, unknown, unknown, unknown, []
+    if outcomes.min() == outcomes.max():
+        reasons = ["one outcome"]
     else:
         likelihood = CoxLikelihood(predictions, outcomes, weights)
-        level, slope = likelihood.estimate_level(), likelihood.estimate_slope()
+        ratio, level = _compare(predictions, outcomes, weights), likelihood.estimate_level()
+        is_equal = predictions.min() == predictions.max()
+        slope = None if is_equal else likelihood.estimate_slope()
         if slope is None:
-            reason, slope = "slope: outcomes are separated", (np.nan, np.nan)
+            slope = unknown
+            reasons.append("slope: " + ("equal predictions" if is_equal else "separated outcomes"))
+        concordance, reason = _order(predictions, outcomes, weights)
+        if reason:
+            reasons.append(f"C statistic: {reason}")
     return {
         "n_samples": float(len(outcomes)),
         "n_events": float(outcomes.sum()),
+        "observed_expected": ratio[0],
+        "ratio_error": ratio[1],
         "calibration_in_the_large": level[0],
         "intercept_error": level[1],
         "slope": slope[0],
         "slope_error": slope[1],
-        "left_out": reason,
+        "c_statistic": concordance[0],
+        "c_error": concordance[1],
+        "left_out": "; ".join(reasons),
     }
 
 
-def _pool(table, name, error, level):
+def _compare(predictions, outcomes, weights):
+    """The ratio of observed to expected events, and its standard error."""
+    shares = weights / weights.sum()
+    observed, expected = shares @ outcomes, shares @ predictions
+    error = np.sqrt(np.sum((shares * (outcomes - observed)) ** 2))
+    return float(observed / expected), float(error / expected)
+
+
+def _order(predictions, outcomes, weights):
+    """The C statistic with its standard error, and why it has none."""
+    events, others = predictions[outcomes == 1], predictions[outcomes == 0]
+    value, error = find_concordance(predictions, outcomes, weights)
+    reason = ""
+    if predictions.min() == predictions.max():
+        reason = "equal predictions"
+    elif events.min() > others.max() or events.max() < others.min():
+        reason = "separated outcomes"
+    elif min(len(events), len(others)) == 1:
+        reason = "an outcome has a single row"
+    return (value, np.nan if reason else error), reason
+
+
+def _pool(table, name, error, scale, level):
     values, errors = table[name].to_numpy(), table[error].to_numpy()
     is_known = np.isfinite(values) & np.isfinite(errors)
     if np.count_nonzero(is_known) < 2:
         return PooledEstimate(*[np.nan] * len(PooledEstimate._fields))
-    return PooledEstimate(*pool_effects(values[is_known], errors[is_known], level))
+    return pool(values[is_known], errors[is_known], scale, level)

@@ -1,12 +1,19 @@
-"""Recalibration of groups: each by itself, pooled, and which are left out."""
+"""Validation of groups: each by itself, pooled, and which are left out."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
+from skcal._numerics.inference._concordance import find_concordance
 from skcal._numerics.inference._random_effects import pool_effects
-from skcal.inference import cox_recalibration, pooled_cox_recalibration
+from skcal.inference import (
+    cox_recalibration,
+    observed_expected_ratio,
+    pool_estimates,
+    pooled_validation,
+)
 
 
 @pytest.fixture
@@ -21,7 +28,7 @@ def rows():
 
 def test_coefficients_are_those_of_each_group(rows):
     y, v, site = rows
-    found = pooled_cox_recalibration(y, v, site, confidence_level=0.9)
+    found = pooled_validation(y, v, site, confidence_level=0.9)
     assert found.table["group"].tolist() == ["a", "b", "c", "d"]
     assert (found.table["left_out"] == "").all()
     for row in found.table.itertuples():
@@ -35,7 +42,19 @@ def test_coefficients_are_those_of_each_group(rows):
             np.testing.assert_allclose(estimate, interval.estimate, atol=1e-7)
             width = (interval.high - interval.low) / 2 / 1.959964
             np.testing.assert_allclose(error, width, rtol=0.01)  # the likelihood is nearly normal
+        ratio = observed_expected_ratio(y[part], v[part])
+        assert row.observed_expected == pytest.approx(ratio.estimate)
+        n, n_events = row.n_samples, row.n_events
+        error = ratio.estimate * np.sqrt((1 - n_events / n) / n_events)  # Debray et al. (2017)
+        assert row.ratio_error == pytest.approx(error)
+        assert row.c_statistic == pytest.approx(roc_auc_score(y[part], v[part]))
     table = found.table
+    for pooled, name, error, scale in (
+        (found.observed_expected, "observed_expected", "ratio_error", "log"),
+        (found.c_statistic, "c_statistic", "c_error", "logit"),
+    ):
+        expected = pool_estimates(table[name], table[error], scale=scale, confidence_level=0.9)
+        assert pooled == expected
     for pooled, name, error in (
         (found.calibration_in_the_large, "calibration_in_the_large", "intercept_error"),
         (found.slope, "slope", "slope_error"),
@@ -46,17 +65,17 @@ def test_coefficients_are_those_of_each_group(rows):
 
 def test_equal_weights_are_none_and_labels_have_names(rows):
     y, v, site = rows
-    expected = pooled_cox_recalibration(y, v, site)
-    weighted = pooled_cox_recalibration(y, v, site, sample_weight=np.full(len(y), 2))
+    expected = pooled_validation(y, v, site)
+    weighted = pooled_validation(y, v, site, sample_weight=np.full(len(y), 2))
     np.testing.assert_allclose(weighted.slope, expected.slope, rtol=1e-9)
     rng = np.random.default_rng(0)
-    weighted = pooled_cox_recalibration(y, v, site, sample_weight=rng.lognormal(0, 1, len(y)))
+    weighted = pooled_validation(y, v, site, sample_weight=rng.lognormal(0, 1, len(y)))
     # Rows are worth exp(-1) of their number.
     longer = weighted.table["slope_error"] / expected.table["slope_error"]
     np.testing.assert_allclose(longer, np.exp(0.5), rtol=0.25)
     assert weighted.table["n_samples"].sum() == len(y)
     names = np.where(y == 1, "ill", "well")
-    named = pooled_cox_recalibration(names, v, site, pos_label="ill")
+    named = pooled_validation(names, v, site, pos_label="ill")
     np.testing.assert_array_equal(named.slope, expected.slope)
     table = named.table
     assert table["n_samples"].sum() == len(y)
@@ -69,18 +88,18 @@ def test_groups_without_coefficients_are_left_out_and_named(rows):
     site[30:60], v[30:60] = "equal", 0.25
     y[30:60] = np.arange(30) % 2
     site[60:90], y[60:90] = "parted", v[60:90] > 0.3
-    found = pooled_cox_recalibration(y, v, site)
+    found = pooled_validation(y, v, site)
     reasons = dict(zip(found.table["group"], found.table["left_out"], strict=True))
     assert reasons.pop("all well") == "one outcome"
-    assert reasons.pop("equal") == "slope: equal predictions"
-    assert reasons.pop("parted") == "slope: outcomes are separated"
+    assert reasons.pop("equal") == "slope: equal predictions; C statistic: equal predictions"
+    assert reasons.pop("parted") == ("slope: separated outcomes; C statistic: separated outcomes")
     assert set(reasons.values()) == {""}
     table = found.table.set_index("group")
     assert np.isnan(table.loc["all well", "calibration_in_the_large"])
     # Of equal predictions: the log odds of the outcomes, 0, minus those of the predictions.
     assert table.loc["equal", "calibration_in_the_large"] == pytest.approx(np.log(3))
     rest = ~np.isin(site, ["all well", "equal", "parted"])
-    kept = pooled_cox_recalibration(y[rest], v[rest], site[rest])
+    kept = pooled_validation(y[rest], v[rest], site[rest])
     np.testing.assert_allclose(found.slope, kept.slope, rtol=1e-9)
 
 
@@ -88,23 +107,57 @@ def test_level_without_slopes(rows):
     """Predictions that are equal in all groups but one have levels alone."""
     y, v, site = rows
     v = np.where(site == "a", v, 0.25)
-    found = pooled_cox_recalibration(y, v, site)
+    found = pooled_validation(y, v, site)
     assert np.isnan(found.slope).all()
     assert np.isfinite(found.calibration_in_the_large).all()
-    assert (found.table["left_out"] == "slope: equal predictions").sum() == 3
+    assert np.isfinite(found.observed_expected).all()
+    assert np.isnan(found.c_statistic).all()
+    assert found.table["left_out"].str.startswith("slope: equal predictions").sum() == 3
 
 
 def test_what_is_refused(rows):
     y, v, site = rows
     with pytest.raises(ValueError, match="groups must hold at least two groups"):
-        pooled_cox_recalibration(y, v, np.full(len(y), "a"))
+        pooled_validation(y, v, np.full(len(y), "a"))
     with pytest.raises(ValueError, match="with both outcomes; got 1 of 4"):
-        pooled_cox_recalibration(np.where(site == "a", y, 0), v, site)
+        pooled_validation(np.where(site == "a", y, 0), v, site)
     with pytest.raises(ValueError, match="groups must hold one label for each row; got"):
-        pooled_cox_recalibration(y, v, pd.DataFrame({"site": site, "even": np.arange(len(y)) % 2}))
+        pooled_validation(y, v, pd.DataFrame({"site": site, "even": np.arange(len(y)) % 2}))
     with pytest.raises(ValueError, match="y_proba must lie between 0 and 1, both excluded"):
-        pooled_cox_recalibration(y, np.round(v), site)
+        pooled_validation(y, np.round(v), site)
     with pytest.raises(ValueError, match="groups must"):
-        pooled_cox_recalibration(y, v, site[:5])
+        pooled_validation(y, v, site[:5])
     with pytest.raises(ValueError, match="confidence_level must be"):
-        pooled_cox_recalibration(y, v, site, confidence_level=95)
+        pooled_validation(y, v, site, confidence_level=95)
+
+
+def test_an_outcome_with_a_single_row(rows):
+    y, v, site = rows
+    y = np.where(site == "a", np.arange(len(y)) == np.flatnonzero(site == "a")[0], y)
+    found = pooled_validation(y, v, site)
+    reason = found.table["left_out"][0]
+    assert reason.endswith("C statistic: an outcome has a single row")
+    assert np.isfinite(found.table["observed_expected"]).all()
+    assert np.isnan(found.table["c_error"][0])
+    assert "The C statistic is 0." in str(found)
+    assert str(found).startswith("O:E is ")
+
+
+def test_c_statistics_by_pairs():
+    """Each pair of outcomes, and the scatter over rows, by their definitions."""
+    rng = np.random.default_rng(0)
+    y, v = rng.integers(2, size=40), rng.random(40).round(1)
+    weights = rng.lognormal(size=40)
+    pairs = np.sign(v[y == 1][:, None] - v[y == 0]) / 2 + 0.5
+    for given in (np.ones(40), weights):
+        value, error = find_concordance(v, y, given)
+        w1, w0 = given[y == 1] / given[y == 1].sum(), given[y == 0] / given[y == 0].sum()
+        assert value == pytest.approx(w1 @ pairs @ w0)
+        squares = 0
+        for shares, w in ((pairs @ w0, w1), (w1 @ pairs, w0)):
+            n_rows = 1 / (w**2).sum()
+            squares += ((w * (shares - value)) ** 2).sum() * n_rows / (n_rows - 1)
+        assert error == pytest.approx(np.sqrt(squares))
+    s1, s0 = np.var((pairs.mean(axis=1)), ddof=1), np.var(pairs.mean(axis=0), ddof=1)
+    expected = np.sqrt(s1 / (y == 1).sum() + s0 / (y == 0).sum())  # DeLong et al. (1988)
+    assert find_concordance(v, y, np.ones(40))[1] == pytest.approx(expected)
