@@ -43,9 +43,12 @@ Metric = Literal[
     "confusion",
     "precision",
     "recall",
+    "specificity",
+    "f1",
     "log_loss",
     "brier_score",
     "roc_auc",
+    "average_precision",
     "net_benefit",
 ]
 
@@ -151,7 +154,8 @@ def estimate_performance(
         Predicted probabilities of the new rows, in the same columns. They are judged as they are.
     metric : str
         What is estimated: "accuracy", "confusion", "log_loss", "brier_score", or of two classes
-        "precision", "recall", "roc_auc" (area under the ROC curve) or "net_benefit".
+        "precision", "recall" (sensitivity), "specificity", "f1", "roc_auc" (area under the ROC
+        curve), "average_precision" or "net_benefit".
     shift : {"covariate", "label"}, default="covariate"
         What is the same in both populations: with "covariate" the probabilities of the classes
         given a score; with "label" the scores of each class, while the rates of the classes may be
@@ -220,14 +224,15 @@ def estimate_performance(
 
     .. math:: \frac{1}{\sum_i w_i} \sum_i w_i \sum_k q_k(i)\, \ell(k, v(i)) ,
 
-    with the raw predictions v. Precision and recall are ratios of such sums, and with :math:`q =
-    q_1` the area under the ROC curve is the ratio of expected pairs
+    with the raw predictions v. Precision, recall, specificity and F1 are ratios of such sums, and
+    with :math:`q = q_1` the area under the ROC curve is the ratio of expected pairs
 
     .. math:: \frac{\sum_{i \neq j} w_i w_j\, q(i) (1 - q(j))\,
               (\mathbb{1}[v(i) > v(j)] + \frac{1}{2} \mathbb{1}[v(i) = v(j)])}
               {\sum_{i \neq j} w_i w_j\, q(i) (1 - q(j))} ,
 
-    found by one sort. The net benefit of a threshold t is the mean of
+    found by one sort. So is the average precision, the ratio of the expected sum of precisions at
+    positive rows to the expected number of these. The net benefit of a threshold t is the mean of
     :math:`\mathbb{1}[v \geq t]\, (q - (1 - q)\, t / (1 - t))`.
 
     The interval holds percentiles of a Bayesian bootstrap [2]_: the recalibrator is fitted again to

@@ -7,8 +7,10 @@ import pytest
 from scipy.stats import binom
 from sklearn.metrics import (
     accuracy_score,
+    average_precision_score,
     brier_score_loss,
     confusion_matrix,
+    f1_score,
     log_loss,
     precision_score,
     recall_score,
@@ -47,6 +49,9 @@ KNOWN = {
     "accuracy": lambda y, v, **w: accuracy_score(y, v >= 0.4, **w),
     "precision": lambda y, v, **w: precision_score(y, v >= 0.4, **w),
     "recall": lambda y, v, **w: recall_score(y, v >= 0.4, **w),
+    "specificity": lambda y, v, **w: recall_score(y, v >= 0.4, pos_label=0, **w),
+    "f1": lambda y, v, **w: f1_score(y, v >= 0.4, **w),
+    "average_precision": average_precision_score,
     "log_loss": log_loss,
     "brier_score": brier_score_loss,
     "roc_auc": roc_auc_score,
@@ -91,7 +96,10 @@ def average_over_labels(find):
     )
 
 
-@pytest.mark.parametrize("name", sorted(METRICS.keys() - {"recall", "roc_auc"}))
+RATIOS = {"recall", "specificity", "f1", "roc_auc", "average_precision"}
+
+
+@pytest.mark.parametrize("name", sorted(METRICS.keys() - RATIOS))
 def test_means_are_those_of_all_possible_labels(name):
     """Whose ratio has a fixed denominator: the precision too."""
     measure = make_metric(name, V, 0.4)
@@ -106,6 +114,23 @@ def test_ratios_are_those_of_expected_numbers():
         for rows in (acts, 1)
     )
     assert make_metric("recall", V, 0.4)(Q, WEIGHTS) == pytest.approx(found / all_positive)
+    left, all_negative = (
+        average_over_labels(lambda labels, rows=rows: WEIGHTS @ ((1 - labels) * rows))
+        for rows in (~acts, 1)
+    )
+    assert make_metric("specificity", V, 0.4)(Q, WEIGHTS) == pytest.approx(left / all_negative)
+    f1 = 2 * found / (WEIGHTS @ acts + all_positive)
+    assert make_metric("f1", V, 0.4)(Q, WEIGHTS) == pytest.approx(f1)
+
+    def add_precisions(labels):
+        """The average precision times the weight of positive rows."""
+        if not labels.any():
+            return 0.0
+        mean = average_precision_score(labels, V[:, 1], sample_weight=WEIGHTS)
+        return mean * (WEIGHTS @ labels)
+
+    expected = average_over_labels(add_precisions) / all_positive
+    assert make_metric("average_precision", V, 0.4)(Q, WEIGHTS) == pytest.approx(expected)
     right, pairs = 0.0, 0.0
     for i, j in product(range(N_ROWS), repeat=2):
         if i != j:
@@ -122,12 +147,13 @@ def test_what_is_not_defined(name):
     found = make_metric(name, one_hot(np.array([0, 0, 0, 1]), 2), 0.5)(known, ones)
     if name == "log_loss":
         assert found == np.inf
-    elif name in ("recall", "roc_auc"):
+    elif name in ("recall", "roc_auc", "average_precision"):
         assert np.isnan(found)
     else:
         assert np.isfinite(found).all()
     none = make_metric(name, np.tile([0.9, 0.1], (4, 1)), 0.5)(known, ones)
-    assert np.isnan(none).any() == (name in ("precision", "recall", "roc_auc"))
+    of_none = {"precision", "recall", "f1", "roc_auc", "average_precision"}
+    assert np.isnan(none).any() == (name in of_none)
     assert name not in BINARY or np.ndim(found) == 0
 
 

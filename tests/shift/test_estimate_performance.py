@@ -7,9 +7,12 @@ from scipy.special import expit, logit, softmax
 from scipy.stats import binom
 from sklearn.metrics import (
     accuracy_score,
+    average_precision_score,
     brier_score_loss,
     confusion_matrix,
+    f1_score,
     log_loss,
+    recall_score,
     roc_auc_score,
 )
 from sklearn.pipeline import make_pipeline
@@ -57,6 +60,9 @@ def test_it_is_the_metric_that_labels_show():
         "log_loss": log_loss(y_new, new),
         "brier_score": brier_score_loss(y_new, new),
         "roc_auc": roc_auc_score(y_new, new),
+        "average_precision": average_precision_score(y_new, new),
+        "f1": f1_score(y_new, new >= 0.5),
+        "specificity": recall_score(y_new, new >= 0.5, pos_label=0),
     }
     for metric, expected in known.items():
         found = estimate(y, old, new, metric=metric)
@@ -316,7 +322,7 @@ def test_evidence():
 def test_bad_input():
     y, old, new, _ = draw(12, 40, 40)
     cases = {
-        r"^metric must be": {"metric": "f1"},
+        r"^metric must be": {"metric": "mcc"},
         r"^threshold must be above 0": {"threshold": 0},
         r"^threshold must be above 0 and below 1; got 1": {"threshold": 1},
         r"^population must be True or False": {"population": "x"},

@@ -72,23 +72,19 @@ def _make_confusion(proba, threshold):
     return confusion
 
 
-def _make_precision(proba, threshold):
-    return _make_share_of_hits(proba, threshold, lambda acts, positive: acts)
+def _divide_sums(count, choose):
+    """Ratio of two sums of what predicted classes, 0 and 1, and chances of class 1 give."""
 
+    def make(proba, threshold):
+        acts = predict_classes(proba, threshold)
 
-def _make_recall(proba, threshold):
-    return _make_share_of_hits(proba, threshold, lambda acts, positive: positive)
+        def ratio(chances, weights):
+            positive = chances[:, 1]
+            return _divide(weights @ count(acts, positive), weights @ choose(acts, positive))
 
+        return ratio
 
-def _make_share_of_hits(proba, threshold, choose):
-    """Right positive predictions among all rows that `choose` says, by their sums."""
-    acts = predict_classes(proba, threshold)
-
-    def share(chances, weights):
-        positive = chances[:, 1]
-        return _divide(weights @ (acts * positive), weights @ choose(acts, positive))
-
-    return share
+    return make
 
 
 def _make_roc_auc(proba, threshold):
@@ -108,6 +104,27 @@ def _make_roc_auc(proba, threshold):
     return roc_auc
 
 
+def _make_average_precision(proba, threshold):
+    """Expected sum of the precisions at positive rows, over the expected number of these.
+
+    The precision at a row counts all rows with its prediction or a larger one, and the row itself
+    as positive, which it is if it counts at all.
+    """
+    _, place = np.unique(-unite_rounded(proba[:, 1]), return_inverse=True)
+
+    def average_precision(chances, weights):
+        positive = chances[:, 1]
+        mass, hits, alone = (
+            np.bincount(place, weights * values)
+            for values in (np.ones(len(place)), positive, weights * positive * (1 - positive))
+        )
+        kept = mass > 0
+        precisions = (hits * np.cumsum(hits) + alone)[kept] / np.cumsum(mass)[kept]
+        return _divide(precisions.sum(), hits.sum())
+
+    return average_precision
+
+
 def _divide(count, total):
     return float(count / total) if total > 0 else np.nan
 
@@ -115,15 +132,21 @@ def _divide(count, total):
 METRICS = {
     "accuracy": _average_rows(_find_hits),
     "confusion": _make_confusion,
-    "precision": _make_precision,
-    "recall": _make_recall,
+    "precision": _divide_sums(lambda acts, q: acts * q, lambda acts, q: acts),
+    "recall": _divide_sums(lambda acts, q: acts * q, lambda acts, q: q),
+    "specificity": _divide_sums(lambda acts, q: (1 - acts) * (1 - q), lambda acts, q: 1 - q),
+    "f1": _divide_sums(lambda acts, q: 2 * acts * q, lambda acts, q: acts + q),
     "log_loss": _average_rows(_find_log_losses),
     "brier_score": _average_rows(_find_brier_scores),
     "roc_auc": _make_roc_auc,
+    "average_precision": _make_average_precision,
     "net_benefit": _average_rows(_find_net_benefits),
 }
 # Those that have a positive class.
-BINARY = ("precision", "recall", "roc_auc", "net_benefit")
+BINARY = (
+    *("precision", "recall", "specificity", "f1"),
+    *("roc_auc", "average_precision", "net_benefit"),
+)
 
 
 def draw_labels(chances, rng):
