@@ -2,6 +2,7 @@
 
 from skcal.diagrams._calibration_sharpness import CalibrationSharpnessDisplay
 from skcal.diagrams._decision_curve import DecisionCurveDisplay
+from skcal.diagrams._forest import ForestDisplay
 from skcal.diagrams._group_audit import GroupAuditDisplay
 from skcal.diagrams._interval_coverage import IntervalCoverageDisplay
 from skcal.diagrams._mean_reliability import MeanReliabilityCurve, MeanReliabilityDisplay
@@ -20,6 +21,7 @@ from skcal.diagrams._survival_reliability import HorizonCurve, SurvivalReliabili
 __all__ = [
     "CalibrationSharpnessDisplay",
     "DecisionCurveDisplay",
+    "ForestDisplay",
     "GroupAuditDisplay",
     "HorizonCurve",
     "IntervalCoverageDisplay",

@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
 
 from skcal._input._validation import check_confidence_level, check_option
-from skcal._numerics.inference._random_effects import pool_effects
+from skcal._numerics.inference._random_effects import SCALES, pool_effects
 from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_interval
-
-# A scale, its inverse, its derivative, and what its values lie between.
-_SCALES = {
-    "identity": (np.asarray, np.asarray, np.ones_like, (-np.inf, np.inf)),
-    "log": (np.log, np.exp, lambda values: 1 / values, (0.0, np.inf)),
-    "logit": (logit, expit, lambda values: 1 / (values * (1 - values)), (0.0, 1.0)),
-}
 
 
 @as_record
@@ -38,7 +30,11 @@ class PooledEstimate(NamedTuple):
         Prediction interval: where the number of another group is expected. Everything that is
         possible for two groups.
     heterogeneity : float
-        Standard deviation of the true numbers among groups, on the scale on which they are pooled.
+        Standard deviation of the true numbers among groups, on the `scale`.
+    scale : str
+        "identity", "log" or "logit": where estimates are pooled.
+    confidence_level : float
+        Level of each interval.
     """
 
     estimate: float
@@ -47,6 +43,8 @@ class PooledEstimate(NamedTuple):
     low_of_next: float
     high_of_next: float
     heterogeneity: float
+    scale: str = "identity"
+    confidence_level: float = 0.95
 
     def __str__(self) -> str:
         return (
@@ -81,8 +79,8 @@ def pool_estimates(
     Returns
     -------
     PooledEstimate
-        Named tuple of ``estimate``, ``low``, ``high``, ``low_of_next``, ``high_of_next`` and
-        ``heterogeneity``, which prints as a phrase.
+        Named tuple of ``estimate``, ``low``, ``high``, ``low_of_next``, ``high_of_next``,
+        ``heterogeneity``, ``scale`` and ``confidence_level``, which prints as a phrase.
 
     Raises
     ------
@@ -129,7 +127,7 @@ def pool_estimates(
     1.2 (0.4 to 3.3) on average, and 0.043 to 32.1 expected in another group
     """
     level = check_confidence_level(confidence_level)
-    check_option("scale", scale, _SCALES)
+    check_option("scale", scale, SCALES)
     values = _read("estimates", estimates)
     given = _read("errors", errors)
     if len(values) < 2:
@@ -138,7 +136,7 @@ def pool_estimates(
         raise ValueError(
             f"errors must have one for each of the {len(values)} estimates; got {len(given)}."
         )
-    low, high = _SCALES[scale][3]
+    low, high = SCALES[scale].limits
     for name, numbers, is_wrong, range_ in (
         ("estimates", values, (values <= low) | (values >= high), f"between {low:g} and {high:g}"),
         ("errors", given, given <= 0, "above 0"),
@@ -152,11 +150,11 @@ def pool_estimates(
 
 def pool(values, errors, scale, level):
     """The `PooledEstimate` of checked arrays of two or more groups."""
-    move, turn_back, differentiate, _ = _SCALES[scale]
-    found = pool_effects(move(values), errors * differentiate(values), level)
+    place = SCALES[scale]
+    found = pool_effects(place.move(values), errors * place.differentiate(values), level)
     with np.errstate(over="ignore"):
-        moved = turn_back(np.array(found[:-1]))
-    return PooledEstimate(*moved.tolist(), found.heterogeneity)
+        moved = place.turn_back(np.array(found[:-1]))
+    return PooledEstimate(*moved.tolist(), found.heterogeneity, scale, level)
 
 
 def _read(name, values):

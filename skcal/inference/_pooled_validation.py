@@ -265,5 +265,5 @@ def _pool(table, name, error, scale, level):
     values, errors = table[name].to_numpy(), table[error].to_numpy()
     is_known = np.isfinite(values) & np.isfinite(errors)
     if np.count_nonzero(is_known) < 2:
-        return PooledEstimate(*[np.nan] * len(PooledEstimate._fields))
+        return PooledEstimate(*[np.nan] * 6, scale, level)
     return pool(values[is_known], errors[is_known], scale, level)

@@ -65,6 +65,7 @@ def test_scales(scale, move, turn_back, slope, rng):
     expected = pool_estimates(move(values), errors * slope(values), confidence_level=0.9)
     np.testing.assert_allclose(found[:5], turn_back(np.array(expected[:5])))
     assert found.heterogeneity == expected.heterogeneity
+    assert (found.scale, found.confidence_level) == (scale, 0.9)
     assert found.low_of_next < found.low < found.estimate < found.high < found.high_of_next
 
 

@@ -1,10 +1,11 @@
 """Several estimates as one: of groups whose true values differ, and of imputed data sets."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 from scipy.stats import t
 
 from skcal._numerics._roots import find_root
@@ -12,6 +13,30 @@ from skcal._numerics._roots import find_root
 # Standard deviations among groups that are weighed, and between which, in typical errors of an
 # estimate and in ranges of the estimates.
 _N_STEPS, _SMALLEST, _LARGEST = 1000, 1e-3, 1e3
+
+
+class Scale(NamedTuple):
+    """Where estimates are nearly normal."""
+
+    move: Callable[..., np.ndarray]
+    turn_back: Callable[..., np.ndarray]
+    differentiate: Callable[..., np.ndarray]
+    limits: tuple[float, float]  # of estimates, both excluded
+
+
+SCALES = {
+    "identity": Scale(np.asarray, np.asarray, np.ones_like, (-np.inf, np.inf)),
+    "log": Scale(np.log, np.exp, lambda values: 1 / values, (0.0, np.inf)),
+    "logit": Scale(logit, expit, lambda values: 1 / (values * (1 - values)), (0.0, 1.0)),
+}
+
+
+def find_intervals(values, errors, scale, confidence_level):
+    """Normal intervals of estimates on a scale, turned back; errors are those of the estimates."""
+    scale = SCALES[scale]
+    reach = ndtri((1 + confidence_level) / 2) * errors * scale.differentiate(values)
+    with np.errstate(over="ignore"):
+        return tuple(scale.turn_back(scale.move(values) + sign * reach) for sign in (-1, 1))
 
 
 class RandomEffects(NamedTuple):
