@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -200,7 +200,7 @@ def audit_grades(
     """
     check_option("alternative", alternative, ("greater", "two-sided"))
     level = check_inside("confidence_level", confidence_level)
-    data = {"pos_label": pos_label, "labels": labels}
+    data: dict[str, Any] = {"pos_label": pos_label, "labels": labels}
     sample, _ = reduce_to_present_rows(y_true, y_proba, **data)
     names, member = check_groups("groups", groups, len(sample.predictions))
     table = _describe(sample, names, member, alternative, level)
