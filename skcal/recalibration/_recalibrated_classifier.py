@@ -9,8 +9,10 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from skcal._fitting._classifier_scores import find_input
+from skcal._fitting._classifier_scores import find_input, spread_columns
 from skcal._fitting._held_out import find_rise, predict_held_out
 from skcal._input._validation import show_labels
 from skcal._numerics.recalibration._deal import deal_splits
@@ -21,6 +23,11 @@ from skcal.recalibration._names import choose_recalibrator, is_random
 
 # Folds on which a single map is tried.
 _N_FOLDS = 5
+
+
+def _has_intervals(owner):
+    """Whether the recalibrator that will be used, or was, has them."""
+    return hasattr(owner._choose_recalibrator(), "predict_interval")
 
 
 class RecalibratedClassifierCV(BaseRecalibratedClassifier):
@@ -200,6 +207,34 @@ class RecalibratedClassifierCV(BaseRecalibratedClassifier):
         tags = super().__sklearn_tags__()
         tags.non_deterministic |= is_random(self.recalibrator)
         return tags
+
+    @available_if(_has_intervals)
+    def predict_interval(self, X: Any) -> np.ndarray:
+        """Lower and upper probability of every class, of a recalibrator that has them.
+
+        These are `VennAbers`, see :meth:`VennAbers.predict_interval`, whose intervals are averaged
+        over the classifiers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features, passed to the classifier unchanged.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes, 2)
+            Lower and upper probability, in [0, 1]; classes are in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        recalibrator, parts = self.calibrated_classifiers_[0].recalibrator, []
+        for one, _ in self.calibrated_classifiers_:
+            found = recalibrator.predict_interval(self._score(one, X))
+            ends = (
+                spread_columns(end, recalibrator.classes_, self.classes_)
+                for end in np.moveaxis(found, 2, 0)
+            )
+            parts.append(np.stack([*ends], axis=2))
+        return np.mean(parts, axis=0)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this estimator, its classifier and the splitters.
