@@ -24,8 +24,10 @@ from skcal.scorers import get_scorer
 from tests.answers import list_numbers
 from tests.measures import ON_DEVICE
 from tests.public_objects import list_functions_and_classes, list_methods
-from tests.recalibration.family import CLASSES, REGRESSION_CLASSES, lay_out, make
+from tests.recalibration.family import CLASSES, REGRESSION_CLASSES, lay_out, make, may_harm
 from tests.test_containers import to_arrow_table, to_odd_memory, to_pandas
+
+pytestmark = may_harm
 
 
 class Echo(ClassifierMixin, BaseEstimator):
@@ -162,7 +164,9 @@ OWNERS = {
     "VennAbers": lambda: recalibration.VennAbers().fit(TRIPLE, LABELS),
     "PriorShift": lambda: shift.PriorShift().fit(TRIPLE, LABELS),
     "CrossFitProba": lambda: CrossFitProba(ECHO, cv=2).fit(TRIPLE, LABELS),
-    "RecalibratedClassifierCV": lambda: RecalibratedClassifierCV(ECHO, cv=2).fit(TRIPLE, LABELS),
+    "RecalibratedClassifierCV": lambda: RecalibratedClassifierCV(ECHO, "venn_abers", cv=2).fit(
+        TRIPLE, LABELS
+    ),
     "MulticalibratedClassifierCV": lambda: recalibration.MulticalibratedClassifierCV(
         ECHO, cv=2
     ).fit(TRIPLE, LABELS),
