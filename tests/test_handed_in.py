@@ -26,7 +26,10 @@ from skcal.recalibration import (
 )
 from skcal.regression import ConformalInterval
 from skcal.shift import PriorShift
+from tests.recalibration.family import may_harm
 from tests.test_compatibility import CALLS, OF_FEW_LABELS, PREDICTIONS, read_answer
+
+pytestmark = may_harm
 
 # Displays hand rows to classifiers, which NumPy reads for them.
 OWN = [name for name in CALLS if not name.endswith((".from_estimator", ".from_cv_results"))]
