@@ -41,9 +41,10 @@ class ReadsGroups:
     def _list_columns(self, X):
         """Yield names and columns: those of X that define groups, and the memberships of rules."""
         yield from list_columns(X, self._features)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         for rule in self._rules:
             inside = np.asarray(rule(X))
-            if inside.dtype != bool or inside.ndim != 1:
+            if inside.dtype != bool or inside.shape != (n_rows,):
                 raise ValueError(
                     "groups must hold functions that return a boolean for each row of X; "
                     f"{str(rule)!r} returned an array of {inside.dtype} of shape {inside.shape}."

@@ -481,6 +481,7 @@ class SelectAge(StandardScaler):
         (len, "groups must be None or a list of rules, at least one; got"),
         (["age"], "groups must hold rules, functions of X that return a boolean"),
         ([lambda X: X["dose"]], "groups must hold functions that return a boolean for each row"),
+        ([lambda X: np.array([True])], "that return a boolean for each row of X; .*shape \\(1,\\)"),
     ],
 )
 def test_groups_that_are_refused(patients, groups, message):
