@@ -113,9 +113,9 @@ def audit_mean_features(
     is corrected for twice the skewness of the sum, and compared with what it is if each
     :math:`E_c` has a random sign; the smallest p-value is 1 / (1 + n_resamples). This is
     approximate: at a level of 5 %, 0 to 6 % of right models with 300 rows were rejected for normal
-    targets, Poisson counts with 6 events and more, log-normal amounts (logarithms with a standard
-    deviation of 1), such amounts of which 70 % are zero, and clusters of five counts, but 7 to 8 %
-    where logarithms have a standard deviation of 1.5. Where neither targets nor predictions are
+    targets, counts, counts of 6 and of 20 events, counts in clusters of five, and log-normal
+    amounts (logarithms with a standard deviation of 1), but 7 to 8 % where logarithms have a
+    standard deviation of 1.5, see :ref:`feature-audits`. Where neither targets nor predictions are
     negative, p is 1 with fewer than 10 targets above 0 among the rows that judge, if less than half
     of these have one.
 
