@@ -13,6 +13,10 @@ from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_interval
 
+# How far sizes may be apart, as floats tell numbers apart that differ by less, and how large they
+# may be: squares of them are finite.
+_MOST, _HUGE = 1e8, 1e100
+
 
 @as_record
 class PooledEstimate(NamedTuple):
@@ -85,7 +89,8 @@ def pool_estimates(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if an estimate is out of the range of its scale.
+        If an argument is invalid, if an estimate is out of the range of its scale, or if errors
+        differ from one another or from the estimates by a factor of more than 1e8.
 
     See Also
     --------
@@ -145,7 +150,27 @@ def pool_estimates(
             place = int(np.flatnonzero(is_wrong)[0])
             where = f" on the {scale} scale" if name == "estimates" else ""
             raise ValueError(f"{name} must lie {range_}{where}; got {numbers[place]:g} at {place}.")
+    with np.errstate(over="ignore"):
+        moved = SCALES[scale].move(values), given * SCALES[scale].differentiate(values)
+    _refuse_sizes(*moved)
     return pool(values, given, scale, level)
+
+
+@np.errstate(over="ignore", divide="ignore")
+def _refuse_sizes(values, errors):
+    """Refuse what leaves no digits for differences."""
+    unit = np.median(errors)
+    sizes = np.concatenate([errors / unit, [np.ptp(values) / unit, np.abs(values).max() / unit]])
+    if (
+        sizes.max() > _MOST
+        or sizes[: len(errors)].min() < 1 / _MOST
+        or not 1 / _HUGE < unit < _HUGE
+    ):
+        raise ValueError(
+            "errors must be of the size of their median and of the estimates, within a factor of "
+            f"{_MOST:g}; got errors from {errors.min():g} to {errors.max():g} and estimates from "
+            f"{values.min():g} to {values.max():g}, on the scale on which they are pooled."
+        )
 
 
 def pool(values, errors, scale, level):

@@ -349,6 +349,7 @@ class BaseRecalibrator(
         self._check_options()
         columns, names = list_column_names(X), list_column_names(y)
         X, y, sample_weight = self._read(X, y, sample_weight)
+        refuse_other_dimensions(X)
         shares = read_shares(y, names, columns) if self._takes_shares else None
         if shares is None:
             refuse_indicator(y, "fit one for each label, on its probabilities and y[:, k]")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from skcal.diagrams import (
     CalibrationSharpnessDisplay,
     DecisionCurveDisplay,
+    ForestDisplay,
     GroupAuditDisplay,
     MurphyDisplay,
     ReliabilityCurve,
@@ -17,6 +18,7 @@ from skcal.diagrams import (
     RiskCoverageDisplay,
     SharpnessCurve,
 )
+from skcal.inference import pool_estimates
 from skcal.report import CalibrationReport, calibration_report
 from skcal.streaming import CalibrationSummary
 from tests.fuzz import strategies as some
@@ -227,3 +229,26 @@ def test_hostile_curves(Display, curves, attributes, settings):
     finally:
         plt.close("all")
     return [np.nan_to_num(np.ma.getdata(line.get_ydata())) for line in lines]
+
+
+# ------------------------------------------------------------------------ published estimates
+
+ESTIMATES = st.sampled_from([0.5, 0.9, 1.1, 2.0, -0.1, 1e-300, 1e300]) | st.floats(0.1, 0.9)
+
+
+@hostile(
+    estimates=some.arrays(ESTIMATES, 3) | some.reals((4,)),
+    errors=some.arrays(some.SCALES, 3) | some.reals((4,), some.SCALES, some.NO_SCALES),
+    scale=mostly(["identity", "identity", "log", "logit"], ["x", None]),
+    confidence_level=OPTIONS["confidence_level"],
+    amount=few,
+)
+def test_hostile_estimates(**arguments):
+    """A mean of published estimates, and where another one is expected, as the diagram has it."""
+    pooled = pool_estimates(**arguments)
+    try:
+        display = ForestDisplay.from_estimates(**arguments)
+    finally:
+        plt.close("all")
+    assert pooled.low_of_next <= pooled.low <= pooled.estimate <= pooled.high <= pooled.high_of_next
+    return pooled[:6], display.ax_.get_ylim()
