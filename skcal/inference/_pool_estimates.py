@@ -156,7 +156,7 @@ def pool_estimates(
     return pool(values, given, scale, level)
 
 
-@np.errstate(over="ignore", divide="ignore")
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def _refuse_sizes(values, errors):
     """Refuse what leaves no digits for differences."""
     unit = np.median(errors)
