@@ -41,8 +41,8 @@ class ReadsGroups:
     def _list_columns(self, X):
         """Yield names and columns: those of X that define groups, and the memberships of rules."""
         yield from list_columns(X, self._features)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         for rule in self._rules:
+            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
             inside = np.asarray(rule(X))
             if inside.dtype != bool or inside.shape != (n_rows,):
                 raise ValueError(
