@@ -221,6 +221,8 @@ def _design_class(is_open, scores, errors, expected, member):
     """A class on the wrong side: errors that are accepted, or other rows that are not."""
     if is_open:
         scores, errors, expected = -scores, 1 - errors, 1 - expected
+    # A threshold may lie at the last row that is not accepted, not at the first that is.
+    at_first = 0.0 if is_open else float(expected[scores.argmax()])
     places, weights = sort_places(scores, is_open=is_open), _weigh(member)
     find_pvalues: Any = partial(find_class_pvalues, add_up(errors, places), errors.sum())
     if member is not None:
@@ -231,7 +233,7 @@ def _design_class(is_open, scores, errors, expected, member):
         find_pvalues,
         split=partial(_give_all_to_first, len(places.cuts)),
         allow=partial(_allow_above if is_open else _allow_below, places.cuts),
-        plan=partial(plan_class, expected),
+        plan=partial(plan_class, expected, at_first, power=_POWER),
         at_once=member is not None,
     )
 

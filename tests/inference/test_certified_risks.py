@@ -58,6 +58,21 @@ def test_shares_of_a_class_are_order_statistics(at_most, rng):
         assert inside.risk == outside.risk == pytest.approx(k / n)
 
 
+@pytest.mark.parametrize(("risk", "side"), [("miss", "above"), ("false_positive", "below")])
+def test_rows_that_are_planned_do_in_four_samples_of_five(risk, side):
+    draw = np.random.default_rng(0)
+    p = draw.beta(2, 2, 4000)
+    options = {"risk": risk, "side": side, "at_most": 0.1, "labels": [0, 1]}
+    planned = certified_threshold((draw.random(4000) < p).astype(int), p, **options).n_required
+    found = 0
+    for _ in range(200):
+        p = draw.beta(2, 2, round(planned))
+        y = (draw.random(len(p)) < p).astype(int)
+        found += certified_threshold(y, p, **options).feasible
+    # Outside by chance: 1e-7.
+    assert binom.ppf(5e-8, 200, 0.75) <= found <= binom.ppf(1 - 5e-8, 200, 0.9)
+
+
 def test_rows_that_would_do():
     """59 events, all of them found, promise that at most 5 % are missed, and 58 do not."""
     for n, is_enough in ((59, True), (58, False)):
@@ -66,10 +81,11 @@ def test_rows_that_would_do():
         assert found.feasible == is_enough
         assert (found.coverage, found.n_accepted, found.risk) == (1, n, 0)
         assert found.threshold == (0.4 if is_enough else -np.inf)
-        assert found.n_required == pytest.approx(np.log(0.05) / np.log(0.95) / 0.5)
+        # Of so many rows 59 are events in four samples of five, if half of them are expected to be.
+        assert binom.sf(58, round(found.n_required), 0.5) == pytest.approx(0.8, abs=0.02)
     assert str(found).startswith(
         "No threshold: a miss rate of at most 5 % cannot be promised. 5.04 % could have been. If "
-        "the predictions are right, about 120 rows are needed."
+        "the predictions are right, about 130 rows are needed."
     )
     out = certified_threshold(y, p, risk="miss", labels=[0, 1], side="below")
     assert (out.threshold, out.n_accepted, out.feasible) == (-np.inf, 0, False)

@@ -29,7 +29,7 @@ it must not depend on outcomes.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import bdtr, ndtri, rel_entr
+from scipy.special import bdtr, gammainccinv, ndtri, rel_entr
 
 # The part of alpha for the place where predictions expect most evidence; others share the rest.
 _MAIN = 0.7
@@ -223,10 +223,18 @@ def plan_rows(path, limit, alpha, power):
     return reach**2 / most if most > 0 else np.inf
 
 
-def plan_class(expected, limit, alpha):
-    """Rows in which enough of a class are expected to promise anything, by their chances."""
+def plan_class(expected, at_first, limit, alpha, power):
+    """Rows in which enough of a class come with this power to promise anything, by their chances.
+
+    `at_first` is the chance that the first row on the wrong side is one of them.
+    """
     share = float(expected.mean())
-    return np.log(alpha) / np.log1p(-limit) / share if share > 0 else np.inf
+    if share == 0:
+        return np.inf
+    n_wrong = int(at_first > 1 - power)
+    needed = np.ceil(gammainccinv(1 + n_wrong, alpha) / -np.log1p(-limit)) - 0.5
+    deviation = ndtri(power) * np.sqrt(1 - share)  # of a binomial number
+    return (deviation + np.sqrt(deviation**2 + 4 * needed)) ** 2 / (4 * share)
 
 
 def split_level(path, limit, alpha):
