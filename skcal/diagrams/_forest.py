@@ -68,6 +68,8 @@ class ForestDisplay(ShownInNotebooks):
         The diamond.
     next_ : matplotlib Artist
         The prediction interval.
+    beyond_ : list of matplotlib Artists
+        Arrows at its ends that lie beyond the axes.
     ref_line_ : matplotlib Artist
         The vertical line, None without one.
     ax_ : matplotlib Axes
@@ -96,6 +98,7 @@ class ForestDisplay(ShownInNotebooks):
     intervals_: Artist
     mean_: Artist
     next_: Artist
+    beyond_: list[Artist]
     ref_line_: Artist | None
     ax_: Axes
     figure_: Figure
@@ -327,16 +330,12 @@ class ForestDisplay(ShownInNotebooks):
     def _draw(self, axes, interval_kwargs, mean_kwargs, next_kwargs, ref_line_kwargs):
         from matplotlib.lines import Line2D
         from matplotlib.patches import Polygon
-        from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
         pooled, values = self.pooled, np.asarray(self.estimates)
         low, high = find_intervals(values, self.errors, pooled.scale, pooled.confidence_level)
         color, other = (style["color"] for style in CURVE_STYLES[:2])
         if pooled.scale == "log":
             axes.set_xscale("log")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.xaxis.set_major_formatter(ScalarFormatter())
-            axes.xaxis.set_minor_formatter(NullFormatter())
         self.ref_line_ = None
         if self.reference is not None:
             style = {"color": axes.spines["bottom"].get_edgecolor(), "linewidth": 0.8}
@@ -354,21 +353,44 @@ class ForestDisplay(ShownInNotebooks):
         style = merge_style({"color": other, "linewidth": 0}, mean_kwargs, Polygon)
         (self.mean_,) = axes.fill(corners, heights, **style)
         limits = self._find_limits(low, high)
-        ends = np.clip([pooled.low_of_next, pooled.high_of_next], *limits)
+        ends = np.array([pooled.low_of_next, pooled.high_of_next])
+        shown = np.clip(ends, *limits)
         style = merge_style({"color": other, "linewidth": 3}, next_kwargs, Line2D)
-        (self.next_,) = axes.plot(ends, [place + 1] * 2, **style)
+        (self.next_,) = axes.plot(shown, [place + 1] * 2, **style)
+        self.beyond_ = [
+            axes.plot(end, place + 1, marker=marker, color=self.next_.get_color(), clip_on=False)[0]
+            for end, marker, goes_on in zip(shown, "<>", ends != shown, strict=True)
+            if goes_on
+        ]
         axes.set_xlim(limits)
+        if pooled.scale == "log":
+            _place_ticks(axes.xaxis, limits[1] / limits[0])
 
     def _find_limits(self, low, high):
-        """Ends of the x axis, which an infinite prediction interval reaches."""
-        pooled = self.pooled
-        shown = np.array([*low, *high, *pooled[:5]])
-        if pooled.scale == "log":
+        """Ends of the x axis, on which a prediction interval takes two thirds at most."""
+        pooled, is_log = self.pooled, self.pooled.scale == "log"
+        shown = np.array([*low, *high, pooled.low, pooled.high])
+        if self.reference is not None:
+            shown = np.append(shown, self.reference)
+        if is_log:
             shown = np.log(shown[shown > 0])
         shown = shown[np.isfinite(shown)]
-        if self.reference is not None:
-            line = np.log(self.reference) if pooled.scale == "log" else self.reference
-            shown = np.append(shown, line)
-        margin = _MARGIN * np.ptp(shown) or _MARGIN
-        ends = np.array([shown.min() - margin, shown.max() + margin])
-        return np.exp(ends) if pooled.scale == "log" else ends
+        ends, size = np.array([shown.min(), shown.max()]), np.ptp(shown)
+        with np.errstate(divide="ignore"):
+            of_next = np.array([pooled.low_of_next, pooled.high_of_next])
+            of_next = np.log(of_next) if is_log else of_next
+        wide = np.clip(of_next, ends[0] - size, ends[1] + size)
+        ends = np.array([min(ends[0], wide[0]), max(ends[1], wide[1])])
+        margin = _MARGIN * np.ptp(ends) or _MARGIN
+        ends += [-margin, margin]
+        return np.exp(ends) if is_log else ends
+
+
+def _place_ticks(axis, ratio):
+    """Round numbers on a log scale, of which decades alone would leave few."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+    decades = LogLocator(subs=(1, 2, 5)) if ratio < 1000 else LogLocator(numticks=6)
+    axis.set_major_locator(MaxNLocator(6) if ratio < 4 else decades)
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))

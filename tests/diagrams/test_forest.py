@@ -147,3 +147,26 @@ def test_what_is_refused(found):
     with pytest.raises(ValueError, match="despine must be"):
         ForestDisplay.from_estimates(RATIOS, ERRORS, despine="x")
     assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    ("estimates", "errors"),
+    [
+        ([0.93, 0.98, 1.05, 1.02], [0.02] * 4),
+        ([0.01, 5, 300], [0.002, 1, 50]),
+        ([0.8, 1.4], [0.1] * 2),
+    ],
+)
+def test_logarithmic_axes_have_numbers_and_arrows_where_a_bar_goes_on(estimates, errors):
+    display = ForestDisplay.from_estimates(estimates, errors, scale="log", reference=1)
+    low, high = display.ax_.get_xlim()
+    ticks = [tick for tick in display.ax_.get_xticks() if low <= tick <= high]
+    assert 3 <= len(ticks) <= 12
+    display.figure_.canvas.draw()
+    words = [label.get_text() for label in display.ax_.get_xticklabels()]
+    assert len({*words}) == len(words) >= 3
+    pooled = display.pooled
+    is_beyond = [pooled.low_of_next < low, pooled.high_of_next > high]
+    assert [arrow.get_marker() for arrow in display.beyond_] == [
+        marker for marker, goes_on in zip("<>", is_beyond, strict=True) if goes_on
+    ]
