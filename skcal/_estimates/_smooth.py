@@ -90,7 +90,10 @@ def trace_by_evidence(sample, ties, n_rows, value, n_points, enough):
     places = place_by_evidence(ties.predictions, ties.weight)
     grid = np.interp(np.linspace(0.0, 1.0, n_points), places, ties.predictions)
     line = Line(lambda predictions: np.interp(predictions, ties.predictions, places), 1.0, grid)
-    gathered = n_events * min(N_BANDWIDTHS * bandwidth, 1.0)
+    rate = ties.positive.sum() / ties.weight.sum()
+    # No more than there are, however many are expected.
+    n_events = min(n_events, n_rows * min(rate, 1 - rate))
+    gathered = float(n_events * min(N_BANDWIDTHS * bandwidth, 1.0))
     return _trace_on(line, sample, value, bandwidth), line, gathered
 
 

@@ -165,8 +165,9 @@ class DecisionCurveDisplay(ThresholdDisplay):
         ends = [path.vertices[:, 1] for band in ax.collections for path in band.get_paths()]
         top = max(max(part.max() for part in values), 1e-6)
         if self.baseline is not None:
-            self._cut_bands(_HEIGHT * top)
-        top = max([top, *(part.max() for part in ends)])
+            top *= _HEIGHT  # towards 1 the band of a difference is as wide as the odds are large
+        else:
+            top = max([top, *(part.max() for part in ends)])
         lowest = min(part.min() for part in values)
         shown = (
             np.asarray(line.get_xdata())[line.get_ydata() > _NOTHING * top] for line in ax.lines
@@ -181,11 +182,6 @@ class DecisionCurveDisplay(ThresholdDisplay):
             low = min(low, (1 + _MARGIN) * models.min())
             top = max(top, -_MARGIN * models.min())
         place_legend(ax, low, (1 + _MARGIN) * top)
-
-    def _cut_bands(self, top):
-        for band in self.bands_:
-            for path in band.get_paths():
-                path.vertices[:, 1] = np.minimum(path.vertices[:, 1], top)
 
 
 def _find_base_rate(curve):
