@@ -41,9 +41,9 @@ class GroupAuditDisplay(ShownInNotebooks):
     """Forest plot of an audit of groups.
 
     Each group has a point, its mean outcome minus its mean prediction, and an interval; all
-    intervals hold at once. Groups that stand out most are on top. Those in which the model is
-    miscalibrated, by their adjusted p-values, have filled points of another colour; a diamond says
-    that the interval contains 0, so that the test sees more than the mean.
+    intervals hold at once. Groups in which the model is miscalibrated, by their adjusted p-values,
+    are on top and of another colour, larger differences first: filled points, or open diamonds
+    where the interval contains 0, so that the test sees more than the mean.
 
     It is recommended to use :meth:`from_estimator`, :meth:`from_predictions` or :meth:`from_audit`
     to create a display.

@@ -78,7 +78,8 @@ class RiskCoverageDisplay(CurvesDisplay):
     --------
     skcal.metrics.risk_coverage_curve : The numbers.
     skcal.metrics.area_under_risk_coverage_curve : The area below the curve.
-    skcal.inference.certified_threshold : The lowest threshold whose risk is promised.
+    skcal.inference.certified_threshold : The lowest threshold whose risk is promised; of two
+        columns it reads the positive label unless ``reduction="confidence"``.
 
     Notes
     -----

@@ -27,8 +27,8 @@ class CertifiedThreshold(NamedTuple):
     ----------
     threshold : float
         Rows at it or above may be accepted, or below for the side "below". Infinite where nothing
-        can be promised: no row is accepted, or all of them where only misses count. NaN where
-        groups or sides have thresholds of their own.
+        can be promised: no row is accepted, or all of them where only misses count (for the side
+        "below", false positives). NaN where groups or sides have thresholds of their own.
     coverage : float
         Share of the rows that are accepted, in [0, 1].
     risk : float or None

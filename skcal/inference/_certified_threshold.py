@@ -153,8 +153,8 @@ def certified_threshold(
     one, an order statistic of the predictions of events, as is the lowest t for non-events [4]_. In
     clusters a row of the class has :math:`\ell_i` 1 or 0 on either side of t, and no other row
     takes part in the sum. A threshold that is asked to keep several promises gets an equal part of
-    the level for each, and is the one that accepts most rows; with misses and misclassified rows
-    alone it is the one with fewest of the latter.
+    the level for each, and is the one that accepts most rows; with misses (for the side "below",
+    false positives) and misclassified rows alone it is the one with fewest of the latter.
 
     The promise of a mean loss is one of its expectation at the predictions of these rows. It holds
     for a population as far as these predictions represent its own, which they do better than
@@ -230,7 +230,11 @@ def certified_threshold(
 def _read_promises(risk, at_most, n_rows):
     """Limits by kinds of risk, and the losses of the kind "loss"."""
     names = [risk] if isinstance(risk, str) else risk
+    if isinstance(names, np.ndarray) and names.dtype.kind in "UO":
+        names = names.tolist()
     is_named = isinstance(names, list | tuple) and any(isinstance(name, str) for name in names)
+    if isinstance(names, list | tuple) and not names:
+        raise ValueError("risk must name at least one kind, or hold a loss for each row; got none.")
     if not is_named:
         return {"loss": check_inside("at_most", at_most)}, check_losses(risk, n_rows)
     for name in names:
@@ -240,8 +244,7 @@ def _read_promises(risk, at_most, n_rows):
     limits = np.ravel(np.asarray(at_most, dtype=object)).tolist()
     limits = limits * len(names) if np.ndim(at_most) == 0 else limits
     if len(limits) != len(names):
-        raise ValueError(
-            f"at_most must be a number, or one for each of the {len(names)} risks; got {at_most!r}."
-        )
+        each = f" or one for each of the {len(names)} risks;" if len(names) > 1 else ""
+        raise ValueError(f"at_most must be a number{each or ';'} got {at_most!r}.")
     limits = [check_inside("at_most", limit) for limit in limits]
     return dict(zip(names, limits, strict=True)), None

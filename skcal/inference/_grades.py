@@ -18,7 +18,7 @@ from skcal._numerics.inference._monte_carlo import adjust_by_holm
 from skcal._sources._row_source import check_groups
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal._tools._words import show_label, show_percentages, show_pvalue
+from skcal._tools._words import show_count, show_label, show_percentages, show_pvalue
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._spiegelhalter import spiegelhalter_test
 from skcal.inference._test_result import TestResult
@@ -65,7 +65,9 @@ class GradeAudit(NamedTuple):
         found = table[table["adjusted_pvalue"] <= _ALPHA]
         chance = show_pvalue(self.pvalue)
         if found.empty:
-            return f"{what} in none of {n_grades} grades, beyond chance ({chance})."
+            more = "more events" if self.alternative == "greater" else "another rate"
+            grades = show_count(n_grades, "grade")
+            return f"No grade has {more} than chance explains ({chance}, {grades})."
         worst = int(np.argmin(table["adjusted_pvalue"]))
         rates = (table[name].tolist()[worst] for name in ("mean_prediction", "mean_outcome"))
         predicted, seen = show_percentages(*rates)

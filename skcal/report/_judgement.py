@@ -62,6 +62,7 @@ def count_for_labels(facts, n_labels, confidence_level):
         return facts
     evidence, plain = facts["evidence"], facts["plain_pvalue"]
     return facts | {
+        "n_labels": n_labels,
         "evidence": evidence._replace(pvalue=count_pvalue(evidence.pvalue, n_labels)),
         "discrimination_pvalue": count_pvalue(facts["discrimination_pvalue"], n_labels),
         "plain_pvalue": None if plain is None else count_pvalue(plain, n_labels),

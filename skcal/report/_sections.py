@@ -46,6 +46,8 @@ class Section(NamedTuple):
 def list_sections(model, confidence_level):
     """All sections about a model."""
     interval = f"{100 * confidence_level:g} % interval"
+    if model.n_labels > 1:
+        interval += ", all labels"
     return [
         _show_sample(model.sample),
         _show_measures(model, interval),

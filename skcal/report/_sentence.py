@@ -260,8 +260,11 @@ def _tell_answer(facts):
 def _tell_gap(facts):
     gap, accuracy = facts["direction"].overconfidence.estimate, facts["accuracy"]
     expected, observed = show_percentages(accuracy + gap, accuracy)
+    answer = "the most probable label"
+    if "n_labels" in facts:  # one of several
+        answer = "yes or no, whichever is more probable,"
     return (
-        f" in its answers: the most probable label is right in {'only ' if gap > 0 else ''}"
+        f" in its answers: {answer} is right in {'only ' if gap > 0 else ''}"
         f"{observed} of rows, while the model expects {expected}"
     )
 

@@ -135,7 +135,8 @@ def test_sentences():
         "where 18.0 % come true."
     )
     found = audit_grades(y, p, grade, alternative="two-sided")
-    assert str(found).startswith("A wrong rate in none of 3 grades, beyond chance (p = 0.06")
+    assert str(found).startswith("No grade has another rate than chance explains (p = 0.06")
+    assert str(found).endswith(", 3 grades).")
     number = audit_grades(*make_rows([50], [30], [0.1], [7]))
     assert "most clearly in 7: 10.0 % are predicted" in str(number)
 

@@ -66,6 +66,8 @@ def test_it_says_what_holds_for_all_labels(report):
     assert "an error beyond chance (p <= 0.05)" in str(report)  # the smallest of 19 draws
     assert [one["n_labels"] for one in report.to_dict()["models"]] == [2, 2]
     assert list(report.to_frame(kind="paper").columns) == NAMES
+    assert "yes or no, whichever is more probable, is right" in report.models["wind"].sentence
+    assert "95 % interval, all labels" in str(report)
 
 
 def test_many_labels_are_named_in_part():

@@ -108,7 +108,7 @@ class BandLayer(Layer):
         words = _BAR_WORDS if is_interval else _WORDS[band.kind]
         if band.confidence_level is None:
             return words[:1].upper() + words[1:]
-        return f"{100 * band.confidence_level:g} % {words}"
+        return f"{100 * band.confidence_level:.4g} % {words}"
 
 
 def _is_barred(curve, band):
