@@ -24,6 +24,7 @@ from skcal._numerics.monitoring._online import (
 from skcal._numerics.recalibration._scores import SMALLEST_PROBABILITY
 from skcal._tools._progress import as_task
 from skcal._tools._typing import ArrayLike
+from skcal._tools._warnings import warn
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._class_scores import arrange_scores
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _BATCHES = ("rows", "whole", "dependent")
 # A row of weight w is learned w times.
 _LARGEST_WEIGHT = 1000
+# Weights of several rows that all lie outside of these are hardly those of rows.
+_USUAL_WEIGHTS = 0.01, 1
 # Points of the history; where there are more, every second one is left out.
 _MOST_POINTS = 256
 _LARGEST_LOG = np.log(np.finfo(np.float64).max)
@@ -111,15 +114,17 @@ class OnlineRecalibration(BaseRecalibrator):
     Members of the pool share a thousandth of their weight evenly after each row [1]_, so that the
     pool follows changes; a map with the memory None shares only as much as the scores leave.
 
-    **It does no harm.** So after any n rows, whatever they are, if each was predicted after all
-    earlier ones were learned, the sum of log losses is at most that of the scores plus
-    :math:`\log(2 + \log(1 + n))`: 2.4 after 10,000 rows, 2.8 after a million. For that
-    :math:`E_n \ge k_n` is enough. Compared with a map of the pool instead, over rows in which it
-    is the best, it loses the logarithm of one over its weight at their start and a thousandth for
-    each row at most. The maps themselves stay near the best constant one: the mixture was 3
-    nats above it after 100,000 calibrated rows, and 15 where labels alternated. Newton steps with
-    projections are of the order log n above it on every sequence [2]_; of these steps that is not
-    claimed.
+    **It does no harm.** So after any n rows, whatever they are but for scores of 0 and 1, see
+    below, if each was predicted after all earlier ones were learned, the sum of log losses is at
+    most that of the scores plus :math:`\log(2 + \log(1 + n))`: 2.4 after 10,000 rows, 2.8 after a
+    million. For that :math:`E_n \ge k_n` is enough. This holds of weighted sums for weights of at
+    most 1, and not above: maps that learn a row several times may believe it too much.
+
+    Compared with a map of the pool instead, over rows in which it is the best, it loses the
+    logarithm of one over its weight at their start and a thousandth for each row at most. The maps
+    themselves stay near the best constant one: the mixture was 3 nats above it after 100,000
+    calibrated rows, and 15 where labels alternated. Newton steps with projections are of the order
+    log n above it on every sequence [2]_; of these steps that is not claimed.
 
     Nothing of the kind holds of predictions of which several are made before their labels come, in
     batches or late: a change of regime within a batch is learned when it is over.
@@ -211,6 +216,11 @@ class OnlineRecalibration(BaseRecalibrator):
             If X holds no scores of the classes in y.
         ValueError
             If another argument is invalid.
+
+        Warns
+        -----
+        UserWarning
+            About the scale of the weights; see `partial_fit`.
         """
         return super().fit(X, y, sample_weight)
 
@@ -236,7 +246,9 @@ class OnlineRecalibration(BaseRecalibrator):
             is None. Columns are in the order of that parameter, or sorted.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights in [0, 1000]: a row of weight 2 is learned like two rows in turn, and one of
-            weight 1/2 half as much as one. Evidence counts it as one row at most.
+            weight 1/2 half as much as one. Evidence counts it as one row at most. Their scale
+            counts, unlike that of other recalibrators: memories are in units of weight. Divide
+            weights by their mean if they are no counts.
 
         Returns
         -------
@@ -249,6 +261,11 @@ class OnlineRecalibration(BaseRecalibrator):
             If X holds no scores of the classes.
         ValueError
             If another argument is invalid.
+
+        Warns
+        -----
+        UserWarning
+            If there are several rows with weights above 0, and all these are above 1, or below .01.
         """
         with restored_on_error(self):
             is_new = "classes_" not in vars(self)
@@ -333,6 +350,7 @@ class OnlineRecalibration(BaseRecalibrator):
         scores = arrange_scores(X, self._order, self.input)
         if weights is not None:
             scores, codes, weights = scores[weights > 0], codes[weights > 0], weights[weights > 0]
+            _warn_of_scale(weights)
         learn = self._fit if is_new else self._learn
         learn(scores, codes, weights)
 
@@ -394,3 +412,14 @@ class OnlineRecalibration(BaseRecalibrator):
         raised = np.where(scores > 0, np.maximum(scores, SMALLEST_PROBABILITY), 0.0)
         with np.errstate(divide="ignore"):
             return np.log(raised) - np.log(raised.sum(axis=1, keepdims=True))
+
+
+def _warn_of_scale(weights):
+    """Warn where positive weights are too large, or too small, to be those of rows."""
+    low, high = _USUAL_WEIGHTS
+    if len(weights) > 1 and (weights.min() > high or weights.max() < low):
+        warn(
+            f"sample_weight has a scale that counts: a row of weight w is learned w times. All are "
+            f"{f'above {high}' if weights.min() > high else f'below {low}'}; divide weights by "
+            "their mean unless they are counts."
+        )

@@ -163,7 +163,8 @@ class OnlineRecalibratedClassifier(
             its own.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights in [0, 1000], for the recalibrator as there, and for a classifier that takes
-            weights.
+            weights. Their scale counts, unlike that of other recalibrators: memories are in units
+            of weight. Divide weights by their mean if they are no counts.
 
         Returns
         -------

@@ -325,11 +325,37 @@ def test_weights_are_rows_in_turn():
     # Half a row is less than one, and no row is none.
     gaps = [
         abs(OnlineRecalibration(classes=[0, 1]).fit(X[:9], y[:9], np.full(9, w)).transform(X) - X)
-        for w in (1e-9, 0.5, 1)
+        for w in (0.01, 0.5, 1)
     ]
     assert gaps[0].max() < 0.02
     with pytest.raises(ValueError, match=r"sample_weight must be at most 1000.*got 1001"):
         OnlineRecalibration().fit(X, y, np.full(100, 1001))
+
+
+@pytest.mark.parametrize(
+    ("weight", "what"), [(100, "All are above 1;"), (1.5, "above 1"), (1 / 500, "below 0.01")]
+)
+def test_scales_that_are_hardly_those_of_rows_are_told(weight, what):
+    X, y = make_rows(20)
+    weights = np.append(np.full(19, weight), 0.0)
+    for learn in (OnlineRecalibration().fit, OnlineRecalibration().partial_fit):
+        with pytest.warns(UserWarning, match=rf"sample_weight has a scale .* {what}"):
+            learn(X, y, sample_weight=weights)
+    fitted = OnlineRecalibration().fit(X, y, weights / weights.mean() / 2)  # one row is below 1
+    fitted.partial_fit(X[:1], y[:1], sample_weight=[3])  # of one row nobody knows the scale
+    fitted.partial_fit(X[:3], y[:3], sample_weight=[1, 4, 2])  # counts
+
+
+def test_weighted_losses_do_no_harm():
+    X, y = make_rows(80)
+    weights = np.random.default_rng(0).random(80)
+    for labels in (y, np.arange(80) % 2):
+        fitted, lost = OnlineRecalibration(classes=[0, 1]), 0.0
+        for row, weight in enumerate(weights):
+            proba = X[row] if row == 0 else fitted.predict_proba(X[[row]])[0]
+            lost += weight * np.log(X[row, labels[row]] / proba[labels[row]])
+            fitted.partial_fit(X[[row]], labels[[row]], sample_weight=[weight])
+            assert lost <= np.log(2 + np.log1p(row + 1)) + 1e-9
 
 
 @pytest.mark.parametrize("batch", ["rows", "whole", "dependent"])
