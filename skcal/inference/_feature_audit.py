@@ -145,8 +145,8 @@ def audit_features(
 
     **The test.** The sum :math:`\sum_i w_i f_i r_i` of a part is compared with sums for outcomes
     drawn from its predictions, which gives a p-value :math:`p_k`, ties broken at random. Given all
-    earlier parts, it is uniform if features do not tell, whatever the regressor has learned:
-    p-values of parts are independent and exact, and so is that of
+    earlier parts, it is uniform if predictions are right whatever the features are, whatever the
+    regressor has learned: p-values of parts are independent and exact, and so is that of
 
     .. math:: Z = \frac{\sum_k a_k \Phi^{-1}(1 - p_k)}{\sqrt{\sum_k a_k^2}}, \qquad
               a_k = \sqrt{n_k (n_1 + \dots + n_{k-1})},
@@ -154,6 +154,9 @@ def audit_features(
     with :math:`n_k` rows in part k. Had each part been judged by a regressor of all others, each
     pair of rows would count twice, and the variance would be too small: such a sum rejects too
     often. Where outcomes occur that were predicted to be impossible, p is 1 / (1 + n_resamples).
+    The regressor reads the mean of the residuals and the prediction too, so that a model that is
+    wrong for everybody alike, or at some predictions, is rejected as well: :func:`calibration_test`
+    tests that alone.
     With `clusters` the p-value is asymptotic: that of Student's t of the sums of clusters, where
     these are 20 at least and nearly normal by the condition of :func:`calibration_test`; otherwise
     it is twice the mean of exact p-values of 20 choices of one row of each cluster.

@@ -75,7 +75,8 @@ def audit(rows, X, present, learner, options, find_pvalue, judge):
     gain, gain_low = _bound_gain(own, steps * learned.direction[tested], options.alpha)
     if pvalue > options.alpha:
         error_low = gain_low = 0.0
-    _warn_of_leaks(own, learned.direction[tested])
+    last = np.flatnonzero(part == part.max())  # whose regressor has seen the most rows
+    _warn_of_leaks(rows.take(last), learned.direction[last])
     is_judge = part >= (options.n_parts + 1) // 2
     rules, slices = _find_slices(rows, features, is_judge, options, judge)
     return FeatureAudit(

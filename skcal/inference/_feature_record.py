@@ -13,6 +13,8 @@ from skcal.inference._feature_rule import FeatureRule
 from skcal.inference._group_record import GroupAudit
 
 _N_TOLD = 2
+# Standard errors that the importance of a feature that is seen to tell exceeds.
+_SURE = 2
 
 
 @as_record
@@ -24,13 +26,14 @@ class FeatureAudit(NamedTuple):
     Attributes
     ----------
     pvalue : float
-        p-value of the hypothesis that no feature tells where predictions are wrong.
+        p-value of the hypothesis that predictions are right whatever the features are. Errors that
+        are alike for everybody, or depend on the prediction alone, count.
     error, error_low : float
         Mean absolute error that features explain, an estimate that is rather too small, and a
         lower bound; not negative.
     gain, gain_low : float
-        By how much the mean loss falls if predictions are corrected by what features tell, and a
-        lower bound; not negative.
+        By how much the mean loss falls if predictions are corrected by what features tell, which
+        is negative if it rises, and a lower bound that is not negative.
     loss : str
         "log" or "squared": which loss.
     rules : list of FeatureRule
@@ -43,7 +46,8 @@ class FeatureAudit(NamedTuple):
     importances, importance_errors : ndarray of shape (n_features,)
         By how much the gain falls if a column is shuffled, and the standard error of that.
     n_samples, n_judged : int
-        Numbers of rows: of all, and of those that judge the rules.
+        Numbers of rows (with clusters, copies count once): of all, and of those that judge the
+        rules.
     alpha : float
         Level of the tests; bounds and intervals have 1 - alpha.
     """
@@ -115,8 +119,15 @@ class FeatureAudit(NamedTuple):
             sentence += ", but a rule stands out." if n_found else "."
         else:
             low = show_low(self.error_low)
-            sentence = f"Features tell where predictions are wrong ({told}), by at least {low}"
-            sentence += " on average" if n_found else " on average, but no short rule stands out"
+            is_told = (self.importances > _SURE * self.importance_errors).any()
+            start = (
+                "Features tell where predictions are wrong" if is_told else "Predictions are wrong"
+            )
+            sentence = f"{start} ({told}), by at least {low} on average"
+            if not is_told:
+                sentence += ", but no feature is seen to tell where"
+            elif not n_found:
+                sentence += ", but no short rule stands out"
             sentence += "."
         if n_found:
             shown = "; ".join(map(self._describe, range(min(n_found, _N_TOLD))))

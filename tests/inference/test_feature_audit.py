@@ -105,6 +105,9 @@ def test_sentences_of_what_is_not_found(audit):
     assert unsure.startswith("No error is found that features tell (p = 0.20), but a rule stands")
     none = audit.slices._replace(adjusted_pvalues=audit.slices.adjusted_pvalues * 0 + 1)
     assert str(audit._replace(slices=none)).endswith("but no short rule stands out.")
+    noise = audit._replace(importances=2 * audit.importance_errors, slices=none)
+    assert str(noise).startswith("Predictions are wrong (p < 0.001), by at least 0.")
+    assert str(noise).endswith("on average, but no feature is seen to tell where.")
     empty = audit._replace(slices=None, rules=[])
     assert empty.find() == []
     assert len(empty.to_frame()) == 0
@@ -387,6 +390,23 @@ def test_identifiers_and_leaks_are_told(patients):
         audit_features(y, v, X.assign(outcome=y), **FEW)
     with pytest.warns(UserWarning, match=r"X tells nearly all outcomes: .* squared error falls to"):
         audit_mean_features(y, v, X.assign(outcome=y), **FEW)
+
+
+@pytest.mark.parametrize("n", [300, 600])
+def test_leaks_are_told_of_few_rows(patients, n):
+    """The first regressors have too few rows to learn of them."""
+    X, y, v, _ = patients
+    with pytest.warns(UserWarning, match="X tells nearly all outcomes: .* log loss falls to"):
+        audit_features(y[:n], v[:n], X[:n].assign(outcome=y[:n])[["dose", "outcome"]], **FEW)
+
+
+def test_a_model_that_is_wrong_for_everybody_alike_accuses_no_feature():
+    rng = np.random.default_rng(0)
+    v = rng.uniform(0.1, 0.8, 1000)
+    y = (rng.random(1000) < v + 0.2).astype(int)
+    found = audit_features(y, v, {"noise": np.arange(1000) % 2}, **FEW)
+    assert found.pvalue < 0.001
+    assert "but no feature is seen to tell where" in str(found)
 
 
 def test_outcomes_that_are_all_alike_are_no_leak():
