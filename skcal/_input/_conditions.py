@@ -60,16 +60,21 @@ class Condition(NamedTuple):
         return place
 
     def _compare(self, column):
+        kind = find_kind(column)
         if self.kind is None:
+            if pd.api.types.is_float_dtype(column.infer_objects()):  # 1.0 is no text "1"
+                self._refuse("texts or categories", kind)
             is_equal = _read_texts(column) == self.value
             return is_equal if self.operator == "=" else ~is_equal
-        if (kind := find_kind(column)) != self.kind:
-            raise ValueError(
-                f"Column {self.column!r} must hold {self.kind}, as the rule {str(self)!r} does; "
-                f"got {kind or column.dtype}."
-            )
+        if kind != self.kind:
+            self._refuse(self.kind, kind or column.dtype)
         compare = {"=": np.equal, "!=": np.not_equal, ">=": np.greater_equal, "<": np.less}
         return compare[self.operator](to_numbers(column, kind), self.find_place())
+
+    def _refuse(self, needed, got):
+        raise ValueError(
+            f"Column {self.column!r} must hold {needed}, as the rule {str(self)!r} does; got {got}."
+        )
 
 
 def list_features(argument, table):

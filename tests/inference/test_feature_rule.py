@@ -159,6 +159,25 @@ def test_identifiers_take_no_time():
     assert process_time() - start < 10
 
 
+@pytest.mark.parametrize("operator", ["=", "!="])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", object])
+def test_values_that_became_floats_are_no_texts(operator, dtype):
+    """Integers with a missing value, say: "1" is 1.0, which no text equals."""
+    rule = make_rule("ward", operator, "1", None)
+    with pytest.raises(
+        ValueError, match=r"'ward' must hold texts or categories, as the rule .*; got numbers"
+    ):
+        rule({"ward": pd.Series([1.0, None, 2.0], dtype=dtype)})
+    for kept in ([1, 2], ["1", "2"], pd.Series([1, None, 2], dtype="Int64").dropna()):
+        np.testing.assert_array_equal(
+            rule({"ward": kept}), np.array([True, False]) ^ (operator == "!=")
+        )
+    categories = pd.Series([1.0, 2.0], dtype="category")
+    np.testing.assert_array_equal(
+        make_rule("x", "=", "1.0", None)({"x": categories}), [True, False]
+    )
+
+
 def test_values_that_look_alike_are_alike():
     """1 and "1" are written the same in a rule."""
     column = pd.Series([1, "1", 2.5, None] * 10, dtype=object)
