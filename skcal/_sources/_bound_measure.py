@@ -223,9 +223,12 @@ def _list_keywords(function):
 
 
 def name_function(function):
-    """Name of a function, a partial one or an object that is called."""
+    """Name of a function, a partial one, a scorer or an object that is called."""
     while isinstance(function, functools.partial):
         function = function.func
+    if hasattr(function, "_score_func") and not hasattr(function, "__name__"):  # scikit-learn's
+        sign = "neg_" if function._sign < 0 else ""
+        return sign + name_function(function._score_func)
     return getattr(function, "__name__", type(function).__name__)
 
 

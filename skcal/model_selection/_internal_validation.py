@@ -19,7 +19,7 @@ from skcal._input._validation import (
     check_unit_range,
     show_labels,
 )
-from skcal._sources._refits import Draws, Refits
+from skcal._sources._refits import Draws, Refits, count_folds
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.model_selection._performance import Performance, Predicted
@@ -34,7 +34,7 @@ from skcal.model_selection._validation_parts import (
     refuse_frozen,
     summarize,
 )
-from skcal.model_selection._validation_runs import Run
+from skcal.model_selection._validation_runs import MOST_FOLDS, Run
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -93,8 +93,8 @@ def internal_validation(
         for linear classifiers without an inner cross-validation whose apparent slope is finite, and
         "cv" for all others, see Notes.
     n_resamples : int, default=200
-        Number of models that are fitted: one for each resample, or for each fold of
-        ``n_resamples / 10`` repetitions. From 2 to 2^24.
+        Number of models that are fitted: one for each resample, or for each fold of as many whole
+        repetitions as that allows, at least one. From 2 to 2^24.
     measures : list or dict, default=None
         What is measured: names, functions and scorers, or a dictionary of such by name. Names are
         "slope" and "intercept" of the log odds, "observed_expected_ratio", "E50", "E90", "Emax",
@@ -102,9 +102,9 @@ def internal_validation(
         scikit-learn's scorers. A function is called as ``f(outcomes, risks)``, two arrays of shape
         (n_samples,), with `sample_weight` where there are weights. A scorer sees a classifier with
         these risks, one of scikit-learn by its name with labels 1 for the event and 0, any other
-        with the labels of `y`. By default "slope", "intercept", "observed_expected_ratio",
-        "smooth_ece", "integrated_calibration_index", "E90", "brier_score", "log_loss" and
-        "roc_auc".
+        with the labels of `y` if there are two, else with 1 for `pos_label` and 0. By default
+        "slope", "intercept", "observed_expected_ratio", "smooth_ece",
+        "integrated_calibration_index", "E90", "brier_score", "log_loss" and "roc_auc".
     thresholds : float or array-like of shape (n_thresholds,), default=None
         Decision thresholds, in (0, 1), at each of which the net benefit is measured too.
     stability : bool, default=False
@@ -145,7 +145,7 @@ def internal_validation(
     ------
     ValueError
         If an argument is invalid, if half of the models cannot be fitted, or if one of the outcomes
-        is too rare to be drawn.
+        is that of a single row or cluster, or too rare to be drawn.
 
     Warns
     -----
@@ -233,6 +233,7 @@ def internal_validation(
     chosen = _MEASURES if measures is None else measures
     performance = Performance(chosen, thresholds, has_weights=weights is not None)
     member, strata = read_units(len(target), clusters, stratify)
+    count_folds(rows.outcomes, member, MOST_FOLDS)  # whose error is that of resamples, too
     refits = Refits(estimator, X, target, read_params(params), PredictLabel(label))
     everyone = np.arange(len(target))
     fitted, predictions = refits.predict_split(everyone, everyone)

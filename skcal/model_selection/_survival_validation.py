@@ -16,7 +16,7 @@ from skcal._input._validation import (
     check_option,
     check_rng,
 )
-from skcal._sources._refits import Draws, Refits
+from skcal._sources._refits import Draws, Refits, count_folds
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.model_selection._survival_performance import PredictedRisks, SurvivalPerformance
@@ -28,7 +28,7 @@ from skcal.model_selection._validation_parts import (
     refuse_frozen,
     summarize,
 )
-from skcal.model_selection._validation_runs import Run
+from skcal.model_selection._validation_runs import MOST_FOLDS, Run
 
 
 def internal_survival_validation(
@@ -94,7 +94,8 @@ def internal_survival_validation(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if half of the models cannot be fitted.
+        If an argument is invalid, if half of the models cannot be fitted, or if one of the outcomes
+        is that of a single row or cluster.
 
     Warns
     -----
@@ -151,6 +152,7 @@ def internal_survival_validation(
     if len(np.unique(rows.outcomes)) < 2:
         raise ValueError("y must hold rows with the event up to the last of times, and others.")
     member, strata = read_units(len(time), clusters, stratify)
+    count_folds(rows.outcomes, member, MOST_FOLDS)  # whose error is that of resamples, too
     refits = Refits(estimator, X, outcomes, read_params(params), PredictRisks(horizons))
     everyone = np.arange(len(time))
     fitted, predictions = refits.predict_split(everyone, everyone)

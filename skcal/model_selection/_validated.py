@@ -236,6 +236,12 @@ class InternalValidation(NamedTuple):
         told = "; ".join(f"{_WORDS.get(name, name)} {known[name]}" for name in names)
         how = "folds" if self.method == "cv" else "resamples"
         failed = f" {self.n_failed} could not be fitted." if self.n_failed else ""
+        if self.n_redrawn:
+            what = "events" if self.curve is None else "y"
+            failed += (
+                f" {self.n_redrawn} resamples without one of the outcomes were drawn again; pass "
+                f"stratify={what}."
+            )
         if self.n_certain and "slope" in known:
             failed += (
                 f" Intercept and slope leave out {self.n_certain} rows with predictions of exactly "

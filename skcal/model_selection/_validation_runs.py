@@ -9,7 +9,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from skcal._sources._refits import count_folds, deal_folds
 from skcal._tools._warnings import warn
 
-_MOST_FOLDS = 10
+MOST_FOLDS = 10
 # Models of folds share most of their rows, so that their predictions vary less than those of models
 # of other rows would: intervals are made so much longer.
 _STRETCH = 1.2
@@ -70,7 +70,7 @@ class Run(NamedTuple):
     def cross_validate(self, member, strata, rng):
         """By predictions of folds, all test rows of a repetition together."""
         kinds = self.rows.outcomes
-        n_folds = count_folds(kinds, member, _MOST_FOLDS)
+        n_folds = count_folds(kinds, member, MOST_FOLDS)
         n_repetitions = max(self.n_resamples // n_folds, 1)
         steps = self.show(range(n_folds * n_repetitions))
         dealt = chain.from_iterable(
@@ -93,12 +93,17 @@ class Run(NamedTuple):
         measure = Assess(self.performance, places)
         values = np.array([measure(rows) for rows in pooled])
         mean, n_missing = _average(values)
+        apparent = measure(self.rows)
+        if (np.ptp(self.rows.predictions, axis=0) == 0).all():
+            # A constant has no slope; what folds show is that their base rates differ.
+            n_measures = len(self.performance.kinds)
+            mean[:n_measures][np.isnan(apparent[:n_measures])] = np.nan
         deviations = Parallel(n_jobs=self.n_jobs)(
             delayed(_deviate)(measure, pooled[k % len(pooled)], values[k % len(pooled)], drawn)
             for k, drawn in enumerate(self.draws() for _ in range(self.n_resamples))
         )
         return Corrected(
-            measure(self.rows),
+            apparent,
             mean,
             _STRETCH * np.array(deviations),
             n_missing,

@@ -8,10 +8,10 @@ from joblib import parallel_config
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import brier_score_loss, get_scorer, log_loss, roc_auc_score
+from sklearn.metrics import brier_score_loss, get_scorer, log_loss, make_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -129,6 +129,35 @@ def test_functions_scorers_and_labels():
         assert found == pytest.approx(expected)
 
 
+def test_scorers_are_named_by_what_they_score():
+    losses = [
+        make_scorer(brier_score_loss, greater_is_better=False, response_method="predict_proba")
+    ]
+    measures = [*losses, get_scorer("accuracy"), "roc_auc"]
+    result = internal_validation(MODEL, X, Y, measures=measures, **FEW)
+    assert list(result.measures) == ["neg_brier_score_loss", "accuracy_score", "roc_auc"]
+    with pytest.raises(ValueError, match="different names; got 'neg_brier_score_loss' twice"):
+        internal_validation(MODEL, X, Y, measures=losses * 2, **FEW)
+
+
+def test_a_constant_has_no_slope_in_folds():
+    """Whose base rates differ, the more so the fewer rows of the outcome they hold."""
+    target = np.arange(N) < 37
+    result = internal_validation(
+        DummyClassifier(), X, target, measures=["slope", "intercept", "roc_auc"], **FEW
+    )
+    for name in ("slope", "intercept"):
+        found = result.measures[name]
+        assert np.isnan([found.apparent, found.optimism, *found.corrected]).all()
+    assert "slope" not in str(result)
+    assert np.isfinite(result.measures["roc_auc"].corrected).all()
+    # Where rows of the fit are predicted with certainty, folds have a slope all the same.
+    forest = ExtraTreesClassifier(10, random_state=0)
+    slope = internal_validation(forest, X, Y, measures=["slope"], **FEW).measures["slope"]
+    assert np.isnan(slope.apparent)
+    assert np.isfinite(slope.corrected).all()
+
+
 def test_scorers_by_name_take_the_event_for_positive():
     """Of any labels: those of scikit-learn take label 1, which here is no event, or none."""
     for names in (np.array(["sick", "well"]), np.array([2, 1])):
@@ -212,11 +241,14 @@ def test_strata_keep_their_numbers_of_rows():
         MODEL, X, rare, method="optimism", stratify=rare, measures=["brier_score"], **FEW
     )
     assert result.n_redrawn == 0
+    assert "drawn again" not in str(result)
     # A resample misses both rows in 13 of 100 draws, and 10 pairs of them are made.
     options = {"method": "optimism", "measures": ["brier_score"], "n_resamples": 100}
     result = internal_validation(MODEL, X, rare, random_state=0, **options)
     assert result.n_redrawn > 0
     assert result.n_failed == 0
+    told = f"{result.n_redrawn} resamples without one of the outcomes were drawn again; pass"
+    assert str(result).endswith(f" {told} stratify=y.")
 
 
 def test_rows_without_weight_are_fitted_but_not_measured():
@@ -444,10 +476,15 @@ def test_bad_data():
     with pytest.raises(ValueError, match=r"scikit-learn can clone: with fit and get_params; got"):
         internal_validation(Bare(), X, Y)
     lone = (np.arange(N) == 0).astype(int)
-    with pytest.raises(
-        ValueError, match=r"^y must hold each outcome in two rows at least; got one in 1"
-    ):
-        internal_validation(MODEL, X, lone, method="cv")
+    for method in ("cv", "optimism"):
+        with pytest.raises(
+            ValueError, match=r"^y must hold each outcome in two rows at least; got one in 1"
+        ):
+            internal_validation(MODEL, X, lone, method=method)
+    with pytest.raises(ValueError, match=r"^y must hold each outcome in two clusters at least"):
+        internal_validation(
+            MODEL, X, np.arange(N) < 5, method="optimism", clusters=np.arange(N) // 5
+        )
 
 
 def test_published_values_of_pminternal():

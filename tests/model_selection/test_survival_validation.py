@@ -15,6 +15,8 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 2))
 _TIME, _END = RNG.exponential(np.exp(-X[:, 0])), RNG.uniform(0.3, 6, size=150)
 Y = np.column_stack([_TIME <= _END, np.minimum(_TIME, _END)])
+# The first event alone.
+LONE = np.column_stack([np.arange(150) == np.flatnonzero(Y[:, 0])[0], np.ones(150)])
 MODEL, FEW = Constant(factor=1.3), {"times": TIMES, "n_resamples": 10, "random_state": 0}
 
 
@@ -102,6 +104,10 @@ def test_recalibrated_models_are_validated_as_a_whole():
         (MODEL, Y, {"method": "boot"}, "method must be one of"),
         (MODEL, Y * [0, 1], {"times": [0.2]}, "y must hold rows with the event"),
         (MODEL, Y[:, 0], {}, "y must have two columns"),
+        *(
+            (MODEL, Y * LONE, {"method": method}, "y must hold each outcome in two")
+            for method in ("cv", "optimism")
+        ),
     ],
 )
 def test_bad_arguments(model, y, options, error):
