@@ -369,7 +369,7 @@ class ForestDisplay(ShownInNotebooks):
     def _find_limits(self, low, high):
         """Ends of the x axis, on which a prediction interval takes two thirds at most."""
         pooled, is_log = self.pooled, self.pooled.scale == "log"
-        shown = np.array([*low, *high, pooled.low, pooled.high])
+        shown = np.array([*low, *high, *self.estimates, *pooled[:3]])
         if self.reference is not None:
             shown = np.append(shown, self.reference)
         if is_log:

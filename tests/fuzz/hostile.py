@@ -51,6 +51,7 @@ DOCUMENTED = (
     "clusters holds . clusters",
     "The classifier abstains from all rows",
     "All of y is 0, so that the log link",
+    "y_true is 0 in all but",
     "Up to .*, each row that is left stands for",
     "The verdicts do not help",
     "proxy agrees with y_true in all",

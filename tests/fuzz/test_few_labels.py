@@ -47,7 +47,7 @@ def test_targets(**arguments):
 )
 def test_calibration(**arguments):
     found = prediction_powered_calibration(**arguments)
-    assert 0 < found.test.pvalue <= 1
+    assert 0 <= found.test.pvalue <= 1
     assert 0 <= found.observed.low <= found.observed.estimate <= found.observed.high <= 1
     assert 0 <= found.smooth_ece.low <= found.smooth_ece.estimate <= found.smooth_ece.high
     assert 0 <= found.effective_labels <= len(arguments["y_true"])

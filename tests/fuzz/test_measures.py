@@ -75,6 +75,9 @@ def calls(draw, function):
             }
             found |= {"labels": None, "sample_weight": None}
         found["groups"] = np.arange(len(found["y_proba"])) % draw(mostly([2, 4], [1, 3]))
+    if function is inference.audit_grades:
+        names = draw(clusters(len(problem["y_proba"])))
+        found["groups"] = ["A"] * len(problem["y_proba"]) if names is None else names
     if function is inference.hosmer_lemeshow_test and draw(st.booleans()):
         found["groups"] = np.arange(len(problem["y_proba"])) % draw(FEW)
     if function is inference.net_benefit_difference:
@@ -95,7 +98,9 @@ def make_test_places(y_true, y_proba, labels, **_):
 
 
 def call(function):
-    """The function, but for what may not be known: slopes of groups."""
+    """The function, but for what may not be known, slopes of groups, and what is no number."""
+    if function is inference.audit_grades:
+        return lambda **arguments: function(**arguments).table.drop(columns=["grade", "light"])
     if function is not inference.pooled_validation:
         return function
     return lambda **arguments: function(**arguments).calibration_in_the_large

@@ -100,7 +100,9 @@ def pool_effects(values, errors, confidence_level):
                 ends *= 4
             return find_root(exceed, -ends, ends)
 
-        low, high = find_low(means), -find_low(-means)
+        # One more group is not better known than the mean, whose interval has heavier tails.
+        low = min(find_low(means), mean - reach)
+        high = max(-find_low(-means), mean + reach)
     ends = np.array([mean, mean - reach, mean + reach, low, high])
     return RandomEffects(*(centre + scale * ends).tolist(), float(scale * most_likely))
 
