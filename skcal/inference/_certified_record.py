@@ -73,8 +73,8 @@ class CertifiedThreshold(NamedTuple):
     attainable: float
     n_required: float | None
     n_rows: int
-    n_clusters: int | None = None
-    parts: dict[Any, Any] = {}  # noqa: RUF012 (never changed)
+    n_clusters: int | None
+    parts: dict[Any, Any]
 
     def __str__(self) -> str:
         if np.isnan(self.threshold):

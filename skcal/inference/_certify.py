@@ -296,6 +296,7 @@ def _accept(rows, kinds, thresholds, is_allowed, side):
         n_required=None,
         n_rows=len(scores),
         n_clusters=rows.count_clusters(),
+        parts={},
     )
     return record, is_accepted
 
