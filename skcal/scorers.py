@@ -108,9 +108,8 @@ def make_calibration_scorer(
     ----------
     measure : callable or str
         A measure of :mod:`skcal.metrics` or a refinement of :mod:`skcal.refinement`, itself or by
-        its name, or any function
-        ``f(y_true, y_proba, *, labels=None, sample_weight=None, ...)`` that returns a float;
-        `y_proba` has one column for each of `labels`.
+        its name, or any function ``f(y_true, y_proba, *, labels=None, sample_weight=None, ...)``
+        that returns a float; `y_proba` has one column for each of `labels`.
     greater_is_better : bool, default=False
         Whether a larger value is better; where it is not, the score is minus the value.
     **options : dict

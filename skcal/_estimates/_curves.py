@@ -89,6 +89,12 @@ def find_gaps(sample, curve):
     return np.clip(gaps, -predictions, 1 - predictions)
 
 
+def read_curve(sample, gaps, places):
+    """The curve of these gaps at any places; NaN beyond the last predictions."""
+    predictions = sample.sorted.predictions
+    return np.interp(places, predictions, predictions + gaps, left=np.nan, right=np.nan)
+
+
 def _call(curve, ties):
     values = curve(ties.predictions.copy(), ties.positive / ties.weight, ties.weight.copy())
     values = read_numbers("The value of curve", values).astype(np.float64, copy=False)

@@ -37,10 +37,10 @@ def check_alone(axes, what):
         raise ValueError(f"ax must not show another display: {what}. Use other axes.")
 
 
-def keep_shown(lines, quantities, label=None):
-    """Let `check_shown` and legends know what lines show."""
-    for line in lines:
-        line.skcal_shown = Shown(quantities, label)
+def keep_shown(artists, quantities, label=None):
+    """Let `check_shown` and legends know what lines, or points, show."""
+    for artist in artists:
+        artist.skcal_shown = Shown(quantities, label)
 
 
 def note_words(artists, words):
@@ -67,7 +67,8 @@ def has_labels(ax):
 
 
 def _list_shown(ax):
-    return [line.skcal_shown for line in ax.lines if hasattr(line, "skcal_shown")]
+    artists = *ax.lines, *ax.collections
+    return [artist.skcal_shown for artist in artists if hasattr(artist, "skcal_shown")]
 
 
 def list_entries(ax):

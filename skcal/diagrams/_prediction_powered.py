@@ -227,20 +227,19 @@ class PredictionPoweredReliabilityDisplay(ShownInNotebooks):
             despine=despine,
         )
         styles = curve_kwargs, band_kwargs, ref_line_kwargs
-        with open_figure(ax, 1, square=True) as axes:
-            self.ax_ = axes[0]
+        with open_figure(ax, 1, square=True) as (axes,):
+            check_shown(axes, _QUANTITIES)
             self.panel_ = MeanReliabilityDisplay(
                 curves=[self.curve], confidence_level=self.confidence_level
             )
-            check_shown(self.ax_, _QUANTITIES)
-            draw_means(self.panel_, self.ax_, [None], styles)
+            draw_means(self.panel_, axes, [None], styles)
             keep_shown(self.panel_.lines_, _QUANTITIES)
-            finish_values(self.ax_, _QUANTITIES, despine=despine)
+            finish_values(axes, _QUANTITIES, despine=despine)
             if self.n_labels is not None and self.effective_labels is not None:
-                self.ax_.set_title(
+                axes.set_title(
                     f"{self.n_labels} labels, worth {self.effective_labels:.0f}", fontsize="medium"
                 )
-            self.figure_ = axes[0].figure
+            self.ax_, self.figure_ = axes, axes.figure
         return self
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from skcal._estimates._curves import find_gaps
+from skcal._estimates._curves import find_gaps, read_curve
 from skcal._input._sample import Sample
 from skcal._input._validation import check_inside, check_option
+from skcal.diagrams._entries import check_alone, keep_shown
 from skcal.diagrams._figure import name_label, open_figure
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
@@ -239,9 +240,12 @@ class StabilityDisplay(ShownInNotebooks):
             despine=despine,
         )
         with open_figure(ax) as (axes,):
+            check_alone([axes], "stability is that of one model")
             self._draw_others(axes, others_kwargs)
             self._draw_own(axes, curve_kwargs)
             self._draw_ref_lines(axes, ref_line_kwargs)
+            drawn = self.points_, self.ranges_, self.line_
+            keep_shown([one for one in drawn if one is not None], _LABELS[self.kind])
             self._finish(axes, despine)
             self.ax_, self.figure_ = axes, axes.figure
         return self
@@ -342,6 +346,4 @@ def _compute(found, kind, threshold):
 def _trace(found, predictions, places):
     """The calibration curve of a model, NaN beyond its predictions."""
     sample = Sample(predictions, found.outcomes.astype(np.float64), found.weights)
-    own = sample.sorted.predictions
-    curve = own + find_gaps(sample, "local")
-    return np.interp(places, own, curve, left=np.nan, right=np.nan)
+    return read_curve(sample, find_gaps(sample, "local"), places)

@@ -13,7 +13,7 @@ from sklearn.metrics import (
     make_scorer,
 )
 
-from skcal._estimates._curves import find_gaps
+from skcal._estimates._curves import find_gaps, read_curve
 from skcal._input._sample import Sample
 from skcal._input._validation import check_inside
 from skcal._numerics.curves._spline import weighted_quantiles
@@ -86,8 +86,7 @@ class Predicted:
 
     def draw_curve(self, places):
         """Mean outcome at these predictions; NaN beyond the last ones."""
-        own = self.sample.sorted.predictions
-        return np.interp(places, own, own + self.gaps, left=np.nan, right=np.nan)
+        return read_curve(self.sample, self.gaps, places)
 
 
 def _find_intercept(rows):

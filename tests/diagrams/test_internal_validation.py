@@ -6,7 +6,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from skcal.diagrams import ReliabilityDisplay, StabilityDisplay
+from skcal.diagrams import MeanReliabilityDisplay, ReliabilityDisplay, StabilityDisplay
 from skcal.metrics import net_benefit_curve
 from skcal.model_selection import internal_validation
 
@@ -94,6 +94,15 @@ def test_looks_and_constructor(validation, kind):
     names = ("kind", "places", "own", "others", "treat_all", "pos_label", "confidence_level")
     again = StabilityDisplay(**{name: getattr(display, name) for name in names}).plot()
     assert again.ax_.get_ylabel() == ax.get_ylabel()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_axes_of_another_display_are_refused(validation, kind):
+    display = draw(validation, kind)
+    with pytest.raises(ValueError, match="ax must not show another display"):
+        draw(validation, kind, ax=display.ax_)
+    with pytest.raises(ValueError, match="ax must be empty, or show the quantities"):
+        MeanReliabilityDisplay.from_predictions([0.0, 1.0], [0.2, 0.7], ax=display.ax_)
 
 
 def test_bad_arguments(validation):
