@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-import numpy as np
 from scipy.special import logit
 
 from skcal._input._independent_rows import list_weights
+from skcal._numerics.inference._concordance import find_auc
 from skcal._numerics.inference._cox import CoxLikelihood
 
 # Of an interval of which the estimate alone is asked for.
@@ -29,17 +29,11 @@ def describe_clinically(sample):
     predictions, outcomes, weights = sample.predictions, sample.outcomes, list_weights(sample)
     if outcomes.min() == outcomes.max():
         return ClinicalNumbers(None, None, None)
-    auc = _find_auc(sample.sorted)
+    ties = sample.sorted
+    auc = find_auc(ties.positive, ties.weight - ties.positive)
     low, high = float(predictions.min()), float(predictions.max())
     if low <= 0 or high >= 1 or logit(low) == logit(high):
         return ClinicalNumbers(None, None, auc)
     likelihood = CoxLikelihood(predictions, outcomes, weights)
     level = likelihood.bound_level(_ANY_LEVEL)[0]
     return ClinicalNumbers(float(level), float(likelihood.fit().slope), auc)
-
-
-def _find_auc(ties):
-    """Chance that an event has a larger prediction than a non-event, one half where they tie."""
-    events, others = ties.positive, ties.weight - ties.positive
-    below = np.cumsum(others) - others / 2
-    return float(events @ below / (events.sum() * others.sum()))

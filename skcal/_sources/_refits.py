@@ -46,7 +46,7 @@ class Refits(NamedTuple):
         return found if then is None else then(found, train, *more)
 
 
-class Draws:
+class RowDraws:
     """Resamples of rows, or of whole clusters of them, within strata.
 
     Each holds rows of every kind, which `kinds` numbers from 0, with negative numbers for rows that

@@ -14,8 +14,6 @@ _LONGEST_LABEL = 24
 _TINY = 1e-4
 # Whole numbers below this are shown with all digits, such as Unix times in nanoseconds.
 _LARGEST_WHOLE = 1e21
-# If the ratio may be further from 1, a sentence says so: chance may hide what matters.
-_COARSE = 1.25
 
 
 def show_label(label):
@@ -155,43 +153,6 @@ def show_threshold(threshold):
     distance = min(threshold, 1 - threshold)
     decimals = 4 if distance <= 0 else max(4, 2 - int(np.floor(np.log10(distance))))
     return f"{threshold:.{min(decimals, 17)}f}".rstrip("0").rstrip(".")
-
-
-def judge_risks(pvalue, ratio, slope, risks="risks"):
-    """What a p-value, and the intervals of O/E and of the slope, say of risks."""
-    if pvalue > SIGNIFICANT:
-        is_known = ratio.low * _COARSE >= 1 and ratio.high <= _COARSE
-        may_be = "" if is_known else f", but O/E may be {ratio.low:.2g} to {ratio.high:.2g}"
-        return "no more than chance" + may_be
-    if ratio.estimate == 0:
-        return f"{risks} are too high"
-    if np.isnan(ratio.estimate):  # nothing was expected
-        return f"{risks} are too low"
-    if ratio.high < 1 and ratio.estimate < 0.5:
-        times = 1 / ratio.estimate
-        shown = f"{times:.2g}" if times < 10 else f"{times:.0f}"
-        return f"{risks} are {shown} times as high as they should be"
-    (error,) = show_percentages(abs(1 - 1 / ratio.estimate))
-    if ratio.low > 1:
-        return f"{risks} are {error} too low"
-    if ratio.high < 1:
-        return f"{risks} are {error} too high"
-    if slope.high < 1:
-        return "right on the whole, but too extreme"
-    if slope.low > 1:
-        return "right on the whole, but not extreme enough"
-    return "right on the whole, but wrong for some"
-
-
-def tell_certain(n_certain, slope, what):
-    """End of a sentence about rows that intercept and slope leave out, such as those of a risk."""
-    if n_certain == 0:
-        return ""
-    count = show_count(n_certain, "row")
-    if np.isnan(slope.estimate):
-        have = "has" if n_certain == 1 else "have"
-        return f" {count} with {what} of exactly 0 or 1 {have} no log odds."
-    return f" Intercept and slope leave out {count} with {what} of exactly 0 or 1."
 
 
 def show_count(number, noun):

@@ -206,8 +206,10 @@ class MonitorDisplay(ShownInNotebooks):
                 "monitor must be a CalibrationMonitor or an OnlineRecalibration; got a "
                 f"{type(self.monitor).__name__}."
             )
+        self._shown: Any = self.monitor
         if isinstance(self.monitor, OnlineRecalibration):
             check_is_fitted(self.monitor)
+            self._shown = OnlineView(self.monitor)
         if self._shown.n_samples_ == 0:
             raise ValueError("monitor holds no rows; update it with some first.")
         check_flag("despine", despine)
@@ -254,11 +256,6 @@ class MonitorDisplay(ShownInNotebooks):
                 left.xaxis.offsetText.set_visible(False)
             self.axes_, self.figure_ = axes, left.figure
         return self
-
-    @property
-    def _shown(self):
-        is_online = isinstance(self.monitor, OnlineRecalibration)
-        return OnlineView(self.monitor) if is_online else self.monitor
 
     def _draw_evidence(self, ax, line_style, threshold_style):
         from matplotlib.lines import Line2D

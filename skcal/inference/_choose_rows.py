@@ -8,12 +8,12 @@ import numpy as np
 
 from skcal._input._validation import (
     check_integer,
-    check_labels,
     check_proba,
     check_rng,
     check_unit_range,
 )
 from skcal._numerics.inference._label_plan import sample_systematically, spread_labels
+from skcal._sources._row_source import check_groups
 from skcal._tools._arrays import as_float64, read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
@@ -137,12 +137,7 @@ def choose_rows_to_label(
         squares = squares + np.mean((proba[:, None] - verdicts) ** 2, axis=1)
     group = np.zeros(len(proba), dtype=np.intp)
     if groups is not None:
-        labels = check_labels("groups", groups)
-        if len(labels) != len(proba):
-            raise ValueError(
-                f"groups must hold a label for each of {len(proba)} rows; got {len(labels)}."
-            )
-        group = np.unique(labels, return_inverse=True)[1]
+        _, group = check_groups("groups", groups, len(proba))
     even = 1 / np.bincount(group)[group]
     probability = spread_labels(np.sqrt(squares), even, budget)
     order = np.lexsort((rng.random(len(proba)), proba, group))

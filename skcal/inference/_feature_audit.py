@@ -22,6 +22,7 @@ from skcal._numerics.inference._learned_scores import (
     draw_sums,
     find_upper_tail,
     rank_at_random,
+    scale_parts,
     weigh_parts,
 )
 from skcal._sources._resamples import Units
@@ -236,7 +237,7 @@ def _find_pvalue(rows, direction, part, draws):
     effect = find_design_effect(pulls[tested], rows.member[tested])
     n_clusters = len(np.unique(rows.member[tested]))
     if n_clusters >= FEWEST_CLUSTERS and are_nearly_normal(moments.sum(), third.sum(), effect):
-        sums = np.bincount(rows.member, _scale_parts(pulls, moments, part))
+        sums = np.bincount(rows.member, scale_parts(part, moments) * pulls)
         return find_upper_tail(sums[np.unique(rows.member[tested])])
     units, pvalues = Units(len(rows), rows.member), []
     for _ in range(N_CHOICES):
@@ -259,14 +260,6 @@ def _draw_pvalue(rows, direction, part, draws):
             observed = way @ rows.residuals[own]
             pvalues.append(rank_at_random(draws.rng, observed, drawn))
     return combine_parts(np.array(pvalues), weights[is_moving]) if pvalues else 1.0
-
-
-def _scale_parts(pulls, moments, part):
-    """Pulls of parts in units of what is expected of them, so that no part outweighs the others."""
-    weights = np.append(0.0, weigh_parts(np.bincount(part)))
-    sizes = np.sqrt(np.bincount(part, moments))
-    scale = np.divide(weights, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-    return scale[part] * pulls
 
 
 def _judge_rules(rows, masks, **options):

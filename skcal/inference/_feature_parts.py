@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skcal._input._conditions import choose_rows, number_values, read_features
 from skcal._input._validation import check_inside, check_integer
-from skcal._numerics.inference._learned_scores import bound_mean, find_step
+from skcal._numerics.inference._learned_scores import bound_mean, find_square_error, find_step
 from skcal._numerics.inference._rule_search import find_rules
 from skcal._sources._draws import Draws
 from skcal._tools._progress import read_progress
@@ -33,7 +33,7 @@ class Options(NamedTuple):
     alpha: float
     draws: Draws
     n_jobs: int | None
-    progress: object
+    show: Any
 
     def judge(self):
         """Options of the audit of the rules."""
@@ -51,9 +51,8 @@ def read_options(cv, n_slices, alpha, n_resamples, n_jobs, progress, random_stat
     n_parts = check_integer("cv", cv, minimum=2)
     n_slices = check_integer("n_slices", n_slices, minimum=1)
     alpha = check_inside("alpha", alpha)
-    read_progress(progress)
-    draws = Draws(n_resamples, random_state, n_jobs)
-    return Options(n_parts, n_slices, alpha, draws, n_jobs, progress)
+    show, draws = read_progress(progress), Draws(n_resamples, random_state, n_jobs)
+    return Options(n_parts, n_slices, alpha, draws, n_jobs, show)
 
 
 def audit(rows, X, present, learner, options, find_pvalue, judge):
@@ -65,8 +64,7 @@ def audit(rows, X, present, learner, options, find_pvalue, judge):
     features = read_features("X", columns, _count_least(n_rows))
     part = _deal_parts(rows, options.n_parts, rng)
     learner = choose_learner(learner, int(rng.integers(1 << 31)))
-    show = read_progress(options.progress)
-    learned = learn_directions(learner, features, rows, part, rng, options.n_jobs, show)
+    learned = learn_directions(learner, features, rows, part, rng, options.n_jobs, options.show)
     pvalue = find_pvalue(rows, learned.direction, part, options.draws)
     tested = np.flatnonzero(part > 0)
     error, error_low = _bound_error(rows, learned.direction, part, options.alpha)
@@ -199,7 +197,6 @@ def _weigh_features(rows, steps, learned, tested):
     means, errors = [], []
     for shuffled in learned.shuffled[:, tested]:
         lost = rows.sum_units(shares * (whole - rows.find_gains(steps * shuffled)))
-        apart = lost - lost.sum() * parts
         means.append(lost.sum())
-        errors.append(np.sqrt(len(lost) / max(len(lost) - 1, 1) * (apart @ apart)))
+        errors.append(np.sqrt(find_square_error(lost, parts)))
     return {"importances": np.array(means), "importance_errors": np.array(errors)}

@@ -8,10 +8,11 @@ import numpy as np
 from scipy.special import expit, logit
 
 from skcal._input._clusters import unite_copies
+from skcal._numerics.inference._rule_search import PRIOR
 
-# What the error of a rule is shrunk by, as by so much information without an error, and steps of
-# Newton's method on the way there, of one unit of log odds at most, so that none goes too far.
-_PRIOR, _N_STEPS = 5.0, 8
+# Steps of Newton's method to the error of a rule, shrunk as in the search for rules; each is one
+# unit of log odds at most, so that none goes too far.
+_N_STEPS = 8
 # Log odds of predictions beyond these are alike for a learner.
 _LARGEST = 30.0
 
@@ -132,7 +133,7 @@ class ProbabilityRows(AuditedRows):
                 predictions = expit(logit(self.predictions[rows]) + total[rows])
                 information = weights[rows] @ (predictions * (1 - predictions))
                 pull = weights[rows] @ (self.outcomes[rows] - predictions)
-                total[rows] += np.clip(pull / (information + _PRIOR), -1, 1)
+                total[rows] += np.clip(pull / (information + PRIOR), -1, 1)
             return describe(self.shift(total))
 
         return *describe(self.predictions), shift
@@ -183,7 +184,7 @@ class TargetRows(AuditedRows):
 
         def shift(inside):
             own = weights[inside]
-            rest[inside] -= own @ rest[inside] / (own.sum() + _PRIOR)
+            rest[inside] -= own @ rest[inside] / (own.sum() + PRIOR)
             return describe()
 
         return *describe(), shift

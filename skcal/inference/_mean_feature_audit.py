@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skcal._input._predicted._means import read_present_means, refuse_small_weights
-from skcal._numerics.inference._learned_scores import draw_z, find_z, weigh_parts
+from skcal._numerics.inference._learned_scores import draw_z, find_z, scale_parts
 from skcal._tools._least_pvalue import mark_least
 from skcal.inference._feature_parts import audit, read_options
 from skcal.inference._feature_record import FeatureAudit
@@ -156,11 +156,9 @@ def audit_mean_features(
 def _find_pvalue(rows, direction, part, draws):
     """p-value of sums in the directions, in units of the sizes of the parts."""
     direction = rows.list_weights() * direction
-    weights = np.append(0.0, weigh_parts(np.bincount(part)))
-    sizes = np.sqrt(np.bincount(part, direction**2))
-    scale = np.divide(weights, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+    direction = scale_parts(part, direction**2) * direction
     tested = np.flatnonzero(part > 0)
-    own, direction = rows.take(tested), (scale[part] * direction)[tested]
+    own, direction = rows.take(tested), direction[tested]
     n_events = np.count_nonzero(own.outcomes)
     is_rare = n_events < min(_LEAST_EVENTS, len(own) / 2)
     sums = own.sum_units(direction * own.residuals)

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from skcal._estimates._risk_words import judge_risks, tell_certain
 from skcal._input._few_labels import arrange_clusters, read_few_labels, read_proxy_weight
 from skcal._input._reduction import Predictions
 from skcal._input._validation import check_confidence_level, check_rng
@@ -25,11 +26,9 @@ from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._warnings import warn
 from skcal._tools._words import (
-    judge_risks,
     show_count,
     show_percentages,
     show_pvalue,
-    tell_certain,
 )
 from skcal.inference._interval_result import Interval
 from skcal.inference._mean_calibration import mean_calibration_test

@@ -8,6 +8,7 @@ from skcal._input._categories import name_by_categories, rank_columns
 from skcal._input._reduction import check_class_vectors
 from skcal._input._sample import CHUNK
 from skcal._input._validation import show_labels
+from skcal._numerics.errors._bregman import cumulate_classes, square_ranks
 from skcal._tools._arrays import list_slices
 from skcal._tools._typing import ArrayLike
 from skcal.metrics._top_k import ReducedPredictions
@@ -92,7 +93,7 @@ def ranked_probability_score(
     vectors = _check_ordered(y_true, y_proba, labels, sample_weight)
     total = mass = 0.0
     for rows, outcomes, predictions in _cumulate(vectors):
-        losses = squared_ranks(predictions, outcomes)
+        losses = square_ranks(predictions, outcomes)
         weights = np.ones(len(losses)) if vectors.weights is None else vectors.weights[rows]
         total += float(np.dot(weights, losses))
         mass += float(np.sum(weights, dtype=np.float64))
@@ -191,25 +192,7 @@ def _cumulate(vectors):
     n_classes = proba.shape[1]
     for rows in list_slices(proba, max(1, CHUNK // n_classes)):
         if target.ndim == 2:
-            outcomes = cumulate(target[rows])
+            outcomes = cumulate_classes(target[rows])
         else:
             outcomes = target[rows, None] <= np.arange(n_classes - 1)
-        yield rows, outcomes, cumulate(proba[rows])
-
-
-def cumulate(proba):
-    """Probabilities of each class or one before it, without the last class, which has all.
-
-    Rows need not sum to 1: they are divided by their sums. A probability is exactly 1 where no
-    later class is possible.
-    """
-    sums = np.cumsum(proba, axis=1, dtype=np.float64)
-    return sums[:, :-1] / sums[:, -1:]
-
-
-def squared_ranks(cumulative, outcomes):
-    """Squared errors of cumulative probabilities, summed over classes.
-
-    Outcomes between 0 and 1 count as outcomes 1 and 0 in their proportion.
-    """
-    return np.sum(outcomes * (1 - cumulative) ** 2 + (1 - outcomes) * cumulative**2, axis=1)
+        yield rows, outcomes, cumulate_classes(proba[rows])

@@ -19,7 +19,7 @@ from skcal._input._validation import (
     check_unit_range,
     show_labels,
 )
-from skcal._sources._refits import Draws, Refits, count_folds
+from skcal._sources._refits import Refits, RowDraws, count_folds
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.model_selection._performance import Performance, Predicted
@@ -240,14 +240,9 @@ def internal_validation(
     rows = rows.replace(predictions)
     if method == "auto":
         method = choose_method(fitted, rows)
-    draws = Draws(np.where(rows.mass > 0, rows.outcomes, -1), member, strata, rng)
+    draws = RowDraws(np.where(rows.mass > 0, rows.outcomes, -1), member, strata, rng)
     run = Run(refits, rows, performance, draws, n_resamples, n_jobs, show)
-    if method == "optimism":
-        found = run.correct_optimism(stability)
-    else:
-        found = run.cross_validate(member, strata, rng)
-        if stability:
-            found = found._replace(resampled=run.refit_resamples())
+    found = run.validate(method, member, strata, rng, stability)
     validated, curve = summarize(performance, found, level)
     return InternalValidation(
         measures=validated,

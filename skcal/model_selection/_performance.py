@@ -14,9 +14,12 @@ from sklearn.metrics import (
 )
 
 from skcal._estimates._curves import find_gaps, read_curve
+from skcal._estimates._decision_curves import trace_net_benefit
+from skcal._estimates._decisions import ACTS
 from skcal._input._sample import Sample
 from skcal._input._validation import check_inside
 from skcal._numerics.curves._spline import weighted_quantiles
+from skcal._numerics.inference._concordance import find_auc
 from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._sources._bound_measure import bind_measure, name_function
 
@@ -125,16 +128,12 @@ def _find_brier_score(rows):
 
 
 def _find_auc(rows):
-    """Share of the pairs of an event and a non-event whose predictions are in order."""
     ties = rows.sample.sorted
-    negative = ties.weight - ties.positive
-    below = np.cumsum(negative) - negative / 2
-    return float(ties.positive @ below / (ties.positive.sum() * negative.sum()))
+    return find_auc(ties.positive, ties.weight - ties.positive)
 
 
 def _find_net_benefit(threshold, rows):
-    acts = rows.mass * (rows.predictions >= threshold)
-    return float(acts @ rows.outcomes - acts @ (1 - rows.outcomes) * threshold / (1 - threshold))
+    return float(trace_net_benefit(rows.sample, [threshold], ACTS[True])[1][0])
 
 
 class Kind(NamedTuple):

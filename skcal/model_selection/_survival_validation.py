@@ -16,7 +16,7 @@ from skcal._input._validation import (
     check_option,
     check_rng,
 )
-from skcal._sources._refits import Draws, Refits, count_folds
+from skcal._sources._refits import Refits, RowDraws, count_folds
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.model_selection._survival_performance import PredictedRisks, SurvivalPerformance
@@ -159,12 +159,9 @@ def internal_survival_validation(
     rows = rows.replace(predictions)
     if method == "auto":
         method = choose_method(fitted, rows)
-    draws = Draws(rows.outcomes, member, strata, rng)
+    draws = RowDraws(rows.outcomes, member, strata, rng)
     run = Run(refits, rows, performance, draws, n_resamples, n_jobs, show)
-    if method == "optimism":
-        found = run.correct_optimism(False)
-    else:
-        found = run.cross_validate(member, strata, rng)
+    found = run.validate(method, member, strata, rng)
     return InternalValidation(
         measures=summarize(performance, found, level)[0],
         curve=None,

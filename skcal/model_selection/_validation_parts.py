@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from skcal._input._clusters import read_clusters
-from skcal._input._validation import check_labels
+from skcal._sources._row_source import check_groups
 from skcal.inference import Interval
 from skcal.model_selection._validated import ValidatedCurve, ValidatedMeasure
 
@@ -41,12 +41,7 @@ def read_units(n_rows, clusters, stratify):
     member = None if clusters is None else read_clusters(clusters, np.ones(n_rows, dtype=bool))
     if stratify is None:
         return member, None
-    labels = check_labels("stratify", stratify)
-    if len(labels) != n_rows:
-        raise ValueError(
-            f"stratify must hold one label for each of the {n_rows} rows; got {len(labels)}."
-        )
-    strata = np.unique(labels, return_inverse=True)[1]
+    _, strata = check_groups("stratify", stratify, n_rows)
     if member is not None and len(np.unique([member, strata], axis=1).T) > member.max() + 1:
         raise ValueError("stratify must be alike in all rows of a cluster, which is drawn whole.")
     return member, strata

@@ -45,6 +45,13 @@ class Run(NamedTuple):
     n_jobs: int | None
     show: Any
 
+    def validate(self, method, member, strata, rng, keep=False):
+        """`Corrected` by a method; `keep` models of resamples, too."""
+        if method == "optimism":
+            return self.correct_optimism(keep)
+        found = self.cross_validate(member, strata, rng)
+        return found._replace(resampled=self.refit_resamples()) if keep else found
+
     def correct_optimism(self, keep):
         """By models of resamples: apparent in their own rows, minus in those of the data."""
         measure = Assess(self.performance, self.rows.place_points([self.rows.predictions]))

@@ -15,6 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from skcal._fitting._folds import check_partition, check_rows, cross_fit, make_splits, stack_rows
 from skcal._input._column_names import check_same_columns
 from skcal._input._validation import check_integer, check_number, check_proba, check_rng
+from skcal._numerics.shift._prior_shift import weigh_rows
 from skcal._tools._arrays import list_column_names, read_numbers
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import RandomState
@@ -235,17 +236,3 @@ def _check_weights(weights, chances):
         f"classifier is certain that row {np.flatnonzero(chances == 1)[0]} of X_old comes from "
         "X_new, so its weight is infinite; pass a finite clip."
     )
-
-
-def weigh_rows(chances, n_old, n_new, clip):
-    """Density ratios of old rows, clipped and with mean 1, and their mean as they are.
-
-    With the probability p (`chances`) that an old row is a new one, its ratio is
-    p / (1 - p) * n_old / n_new. Weights are the ratios, at most `clip`, over their mean; NaN where
-    all are 0 or one is infinite. The mean of the ratios without a limit is 1 where there are old
-    rows like all new ones, and else the share of the new population that is like some old rows.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = chances / (1 - chances) * (n_old / n_new)
-        clipped = np.minimum(ratios, clip)
-        return clipped / clipped.mean(), float(ratios.mean())

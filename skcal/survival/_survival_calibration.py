@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from skcal._estimates._risk_words import judge_risks, tell_certain
 from skcal._input._censored_times import read_predicted_risks
 from skcal._input._predicted._means import read_means
 from skcal._input._reduction import Predictions
@@ -21,7 +22,7 @@ from skcal._sources._row_source import RowSource
 from skcal._tools._least_pvalue import carry_least
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike, RandomState
-from skcal._tools._words import judge_risks, show_percentages, show_pvalue, tell_certain
+from skcal._tools._words import show_percentages, show_pvalue
 from skcal.inference import (
     Interval,
     TestResult,

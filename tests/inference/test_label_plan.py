@@ -1,5 +1,7 @@
 """Which rows to label, and how many."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 
@@ -98,6 +100,16 @@ def test_chosen_rows_tell_more_than_an_even_choice():
     assert (1 / chance).max() <= 2 / 0.05 + 1e-9
 
 
+def test_groups_may_be_dates():
+    proba = np.linspace(0.1, 0.9, 12)
+    numbers = np.arange(12) % 3
+    days = [date(2024, 1, 1 + number) for number in numbers]
+    by_day, by_number = (
+        choose_rows_to_label(proba, 6, groups=groups, random_state=0) for groups in (days, numbers)
+    )
+    np.testing.assert_array_equal(by_day.rows, by_number.rows)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -105,7 +117,7 @@ def test_chosen_rows_tell_more_than_an_even_choice():
         ({"budget": 4}, "budget must be at most 3; got 4"),
         ({"proxy": [1, 0]}, r"proxy must have a row for each of 3 predictions; got shape \(2, 1\)"),
         ({"proxy": [2, 0, 1]}, r"proxy must lie in \[0, 1\]"),
-        ({"groups": ["a"]}, "groups must hold a label for each of 3 rows; got 1"),
+        ({"groups": ["a"]}, "groups must hold one name for each of the 3 rows; got 1"),
         ({"y_proba": np.full((3, 3), 1 / 3)}, "y_proba must be of one event; got 3 columns"),
         ({"y_proba": [0.1, 2, 0.3]}, r"y_proba must lie in \[0, 1\]"),
     ],

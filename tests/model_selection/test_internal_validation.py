@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skcal._sources._refits import Draws, deal_folds
+from skcal._sources._refits import RowDraws, deal_folds
 from skcal.inference import cox_recalibration, observed_expected_ratio
 from skcal.metrics import integrated_calibration_index, net_benefit_curve, smooth_ece
 from skcal.model_selection import internal_validation, pooled_cross_val_score
@@ -196,6 +196,24 @@ def test_auto_takes_optimism_for_linear_models_without_folds_inside(model, metho
     assert result.method == method
 
 
+class Given(ClassifierMixin, BaseEstimator):
+    """Predicts what it is given."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+
+def test_net_benefit_unites_predictions_that_differ_by_rounding():
+    y, proba = np.tile([1, 0, 1, 0, 1], 6), np.tile([0.1 + 0.2, 0.3, 0.7, 0.1, 0.3 - 1e-16], 6)
+    found = internal_validation(Given(), proba[:, None], y, thresholds=[0.3], **FEW)
+    expected = net_benefit_curve(y, proba, thresholds=[0.3]).net_benefit[0]
+    assert found.measures["net_benefit_at_0.3"].apparent == pytest.approx(expected)
+
+
 def test_auto_takes_folds_where_a_linear_model_separates_the_outcomes():
     separated = np.column_stack([X, 10.0 * Y])
     result = internal_validation(LogisticRegression(C=1e9), separated, Y, n_resamples=10)
@@ -227,13 +245,13 @@ def test_clusters_stay_whole():
     assert corrected(apart)["brier_score"] > 0.15
     for train, test in deal_folds(both, patient, None, 5, rng):
         assert not set(patient[train]) & set(patient[test])
-    drawn = Draws(both, patient, None, rng)()
+    drawn = RowDraws(both, patient, None, rng)()
     counts = np.bincount(patient[drawn], minlength=80)
     np.testing.assert_array_equal(np.bincount(drawn, minlength=240), np.repeat(counts // 3, 3))
 
 
 def test_strata_keep_their_numbers_of_rows():
-    draw = Draws(Y, None, Y, np.random.default_rng(0))
+    draw = RowDraws(Y, None, Y, np.random.default_rng(0))
     assert {Y[draw()].sum() for _ in range(20)} == {Y.sum()}
     rare = np.zeros(N, dtype=int)
     rare[:2] = 1
@@ -419,7 +437,7 @@ def test_what_is_frozen_is_refused():
         ({"thresholds": [1.5]}, "thresholds must"),
         ({"stability": "yes"}, "stability must be"),
         ({"clusters": [1, 2]}, "clusters must hold one label for each of the 120 rows"),
-        ({"stratify": [1, 2]}, "stratify must hold one label for each of the 120 rows"),
+        ({"stratify": [1, 2]}, "stratify must hold one name for each of the 120 rows"),
         ({"stratify": Y, "clusters": np.arange(N) // 10}, "stratify must be alike in all rows"),
         ({"pos_label": 7}, "pos_label must be one of the labels of y"),
         ({"confidence_level": 95}, "confidence_level must"),

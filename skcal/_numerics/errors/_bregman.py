@@ -1,4 +1,4 @@
-"""Bregman divergences d(y, v) of a prediction v from y, both in [0, 1]."""
+"""Bregman divergences d(y, v) of a prediction v from y, both in [0, 1], and of ranks the square."""
 
 import numpy as np
 from scipy.special import kl_div, rel_entr
@@ -70,3 +70,21 @@ def expect_divergence(divergence, positive, negative, predictions):
     """Sum of d(1, v) over positive and d(0, v) over negative mass; no mass, no divergence."""
     values = diverge_rows(divergence, positive, negative, predictions)
     return float(namespace(values).sum(values))
+
+
+def cumulate_classes(proba):
+    """Probabilities of each class or one before it, without the last class, which has all.
+
+    Rows need not sum to 1: they are divided by their sums. A probability is exactly 1 where no
+    later class is possible.
+    """
+    sums = np.cumsum(proba, axis=1, dtype=np.float64)
+    return sums[:, :-1] / sums[:, -1:]
+
+
+def square_ranks(cumulative, outcomes):
+    """Squared errors of cumulative probabilities, summed over classes.
+
+    Outcomes between 0 and 1 count as outcomes 1 and 0 in their proportion.
+    """
+    return np.sum(outcomes * (1 - cumulative) ** 2 + (1 - outcomes) * cumulative**2, axis=1)

@@ -3,6 +3,15 @@
 import numpy as np
 
 
+def find_auc(positive, negative):
+    """Share of the pairs of an event and another row whose predictions are in order; half of ties.
+
+    Weights of both at each distinct prediction, from the smallest.
+    """
+    below = np.cumsum(negative) - negative / 2
+    return float(positive @ below / (positive.sum() * negative.sum()))
+
+
 def find_concordance(predictions, outcomes, weights):
     """C statistic and the standard error of DeLong et al.; NaN where one row has an outcome.
 

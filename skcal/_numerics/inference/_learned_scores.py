@@ -47,6 +47,16 @@ def weigh_parts(n_rows):
     return np.sqrt(n_rows[1:] * np.cumsum(n_rows)[:-1])
 
 
+def scale_parts(part, moments):
+    """What parts are multiplied with, by row, so that none outweighs the others.
+
+    `moments` are what the square of each row's term is expected to be.
+    """
+    weights = np.append(0.0, weigh_parts(np.bincount(part)))
+    sizes = np.sqrt(np.bincount(part, moments))
+    return np.divide(weights, sizes, out=np.zeros(len(sizes)), where=sizes > 0)[part]
+
+
 def find_upper_tail(sums):
     """p-value of a sum of independent terms of mean 0 being positive, by Student's distribution."""
     squares = sums @ sums
@@ -71,6 +81,12 @@ def draw_z(rng, n_draws, sums, budget=1 << 21):
     return np.concatenate(found)
 
 
+def find_square_error(values, shares):
+    """Square of the standard error of a sum of independent units, which have these shares."""
+    apart, n_units = values - values.sum() * shares, len(values)
+    return n_units / max(n_units - 1, 1) * (apart @ apart)
+
+
 def bound_mean(values, shares, alpha, variance=0.0):
     """A lower bound of a mean: that of independent units, less a quantile times its error.
 
@@ -80,8 +96,7 @@ def bound_mean(values, shares, alpha, variance=0.0):
     n_units = len(values)
     if n_units < 2:
         return -np.inf
-    apart = values - values.sum() * shares
-    error = np.sqrt(max(n_units / (n_units - 1) * (apart @ apart), variance))
+    error = np.sqrt(max(find_square_error(values, shares), variance))
     return float(values.sum() + (stdtrit(n_units - 1, alpha) * error if error > 0 else 0.0))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 # Information of the normal prior that shrinks the error of a rule towards 0: rows of small
 # variance, where a single event is a large residual, find nothing by themselves.
-_PRIOR = 5.0
+PRIOR = 5.0
 # Pairs that are tried with a third condition, and rules that are compared for overlap.
 _N_EXTENDED, _N_BEST = 16, 64
 # A rule that shares more of its rows with one that is there already is the same.
@@ -70,7 +70,7 @@ def _rank_rules(conditions, pulls, information, least):
 
 
 def _weigh(n_rows, pulls, information, least):
-    evidence = pulls**2 / (information + _PRIOR) / 2
+    evidence = pulls**2 / (information + PRIOR) / 2
     return np.where(n_rows >= least, evidence, -np.inf)
 
 

@@ -1,4 +1,4 @@
-"""Class probabilities for other base rates, and the rates that unlabelled rows make likeliest."""
+"""What other populations ask for: probabilities for other base rates, the rates, and weights."""
 
 import numpy as np
 from scipy.special import softmax
@@ -60,3 +60,17 @@ def _find_ratios(proba, old):
             logs = np.log(proba) - np.log(old)
         ratios = np.exp(logs - logs.max(axis=1, keepdims=True))
     return ratios / ratios.max(axis=1, keepdims=True)
+
+
+def weigh_rows(chances, n_old, n_new, clip):
+    """Density ratios of old rows, clipped and with mean 1, and their mean as they are.
+
+    With the probability p (`chances`) that an old row is a new one, its ratio is
+    p / (1 - p) * n_old / n_new. Weights are the ratios, at most `clip`, over their mean; NaN where
+    all are 0 or one is infinite. The mean of the ratios without a limit is 1 where there are old
+    rows like all new ones, and else the share of the new population that is like some old rows.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = chances / (1 - chances) * (n_old / n_new)
+        clipped = np.minimum(ratios, clip)
+        return clipped / clipped.mean(), float(ratios.mean())
