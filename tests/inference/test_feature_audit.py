@@ -374,11 +374,17 @@ BAD = [
 
 
 @pytest.mark.parametrize(("changed", "error", "message"), BAD, ids=[message for *_, message in BAD])
-@pytest.mark.parametrize("function", [audit_features, audit_mean_features])
-def test_arguments_that_are_refused(function, changed, error, message):
+def test_arguments_that_are_refused(changed, error, message):
     given = {"X": {"a": np.arange(60.0)}} | changed
     with pytest.raises(error, match=message):
-        function(np.arange(60) % 2, np.full(60, 0.5), **given)
+        audit_features(np.arange(60) % 2, np.full(60, 0.5), **given)
+
+
+@pytest.mark.parametrize(("changed", "error", "message"), [BAD[0], BAD[-1]])
+def test_audits_of_means_have_the_same_entrance(changed, error, message):
+    given = {"X": {"a": np.arange(60.0)}} | changed
+    with pytest.raises(error, match=message):
+        audit_mean_features(np.arange(60) % 2, np.full(60, 0.5), **given)
 
 
 def test_identifiers_and_leaks_are_told(patients):

@@ -383,10 +383,13 @@ Y = np.array([0, 1, np.nan, 0, 1, 1, np.nan, np.nan])
     ],
 )
 def test_bad_input(change, message):
-    given = {"y_true": Y, "y_proba": P, "proxy": F} | change
-    for function in (prediction_powered_targets, prediction_powered_calibration):
-        with pytest.raises(ValueError, match=message):
-            function(**given)
+    with pytest.raises(ValueError, match=message):
+        prediction_powered_targets(**{"y_true": Y, "y_proba": P, "proxy": F} | change)
+
+
+def test_calibration_reads_what_targets_read():
+    with pytest.raises(ValueError, match="y_true must be one-dimensional"):
+        prediction_powered_calibration(np.stack([Y, Y]), P, F)
 
 
 def test_labels_chosen_by_their_verdict():
