@@ -437,6 +437,7 @@ class EstimatedReliability(CurveDisplay):
         band: Literal["wilson", "isotonic", "belt", "consistency"] = "wilson",
         confidence_level: float = 0.95,
         layers: Sequence[str] = ("density", "curve_width"),
+        annotate: Literal["clinical"] | None = None,
         name: str | list[str] | None = None,
         ax: Axes | None = None,
         **plot_kwargs: Any,
@@ -478,6 +479,8 @@ class EstimatedReliability(CurveDisplay):
         layers : sequence of str, default=("density", "curve_width")
             What is shown beside the curves, see :meth:`from_predictions`. The folds show what
             changes with the sample, so that there is no band unless "band" is named.
+        annotate : "clinical" or None, default=None
+            Whether the legend has the numbers of a clinical paper, see :meth:`from_predictions`.
         name : str or list of str, default=None
             Name for the legend. None takes the class name of the estimators. A list names every
             fold, which has its own look then.
@@ -527,6 +530,7 @@ class EstimatedReliability(CurveDisplay):
             interval=False,
             confidence_level=confidence_level,
             layers=layers,
+            annotate=annotate,
         )
         folds = predict_folds(cv_results, X, y, sample_weight, pos_label)
         if name is None:
@@ -552,6 +556,7 @@ class EstimatedReliability(CurveDisplay):
         confidence_level: float = 0.95,
         random_state: RandomState = None,
         layers: Sequence[str] | None = None,
+        annotate: Literal["clinical"] | None = None,
         name: str | None = None,
         ax: Axes | np.ndarray | None = None,
         **plot_kwargs: Any,
@@ -586,6 +591,8 @@ class EstimatedReliability(CurveDisplay):
             so does None with ``interval=None``.
         layers : sequence of str, default=None
             What is shown beside the curve, see :meth:`from_predictions`.
+        annotate : "clinical" or None, default=None
+            Whether the legend has the numbers of a clinical paper, see :meth:`from_predictions`.
         name : str, default=None
             Name for the legend. None takes "Classifier".
         ax : matplotlib axes or ndarray of axes, default=None
@@ -619,7 +626,9 @@ class EstimatedReliability(CurveDisplay):
         :meth:`skcal.streaming.CalibrationSummary.error_bound` where it changes the digits shown.
         Bins whose edges are edges of cells, 2, 4, 8, ... of them, hold exactly their own rows;
         otherwise the rows of a cell that is cut by an edge are divided between two bins. The
-        isotonic curve and its band are those of predictions moved to the mean of their cell.
+        isotonic curve and its band are those of predictions moved to the mean of their cell. The
+        numbers of `annotate` are those of the few rows, of soft labels as if they were drawn: with
+        16384 cells they keep the two places that are shown, for events of 1 in 1000, too.
 
         With weights `n_samples` is the number of rows, as their effective number is not known.
 
@@ -642,6 +651,7 @@ class EstimatedReliability(CurveDisplay):
             confidence_level=confidence_level,
             random_state=random_state,
             layers=layers,
+            annotate=annotate,
         )
         found = estimate_summary(summary, options)
         display = cls(**found | {"name": "Classifier" if name is None else name})

@@ -143,6 +143,7 @@ class DiagramCells:
             Sample(predictions, outcomes, weights)
             for outcomes, predictions, weights in (cells.matched, cells.averaged)
         )
+        self.known = self.rows
         self.is_counted = cells.is_counted
         self.n_rows = cells.n_rows
         self.n_samples = float(self.n_rows)

@@ -7,8 +7,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
+from scipy.special import expit, logit
 from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_validate
 
 from skcal.diagrams import (
     CalibrationSharpnessDisplay,
@@ -276,6 +279,45 @@ def test_clinical_numbers_are_those_of_cox_and_of_the_roc_curve(options):
     numbers = f"in the large = {curve.in_the_large:.2f}, slope = {curve.slope:.2f}"
     assert f"{numbers}, AUC = {curve.auc:.2f}" in list_entries_of_models(display)[0]
     plain = ReliabilityDisplay.from_predictions(Y, v, **options)
+    assert "AUC" not in list_entries_of_models(plain)[0]
+
+
+def test_clinical_numbers_of_folds():
+    """Each fold has those of its test rows, and the legend their mean and deviation."""
+    X = np.column_stack([logit(P), 1 - P])
+    options = {"cv": 3, "return_estimator": True, "return_indices": True}
+    results = cross_validate(LogisticRegression(), X, Y, **options)
+    display = ReliabilityDisplay.from_cv_results(results, X, Y, annotate="clinical")
+    for curve, model, rows in zip(
+        display.curves, results["estimator"], results["indices"]["test"], strict=True
+    ):
+        found = cox_recalibration(Y[rows], model.predict_proba(X[rows])[:, 1])
+        assert curve.slope == pytest.approx(found.slope.estimate, abs=1e-6)
+    auc = [curve.auc for curve in display.curves]
+    assert f"AUC = {np.mean(auc):.2f} +/- {np.std(auc):.2f}" in list_entries_of_models(display)[0]
+    plain = ReliabilityDisplay.from_cv_results(results, X, Y)
+    assert "AUC" not in list_entries_of_models(plain)[0]
+
+
+@pytest.mark.parametrize("rarity", [0, 6])
+def test_clinical_numbers_of_a_summary(rarity):
+    """To the places that are shown they are those of the rows, also of rare events."""
+    log_odds = rng.normal(-rarity, 1.5, size=4000)
+    y, v = (rng.random(4000) < expit(0.8 * log_odds)).astype(int), expit(log_odds)
+    summary = CalibrationSummary().update(y[:1000], v[:1000]).update(y[1000:], v[1000:])
+    (curve,) = ReliabilityDisplay.from_summary(summary, annotate="clinical").curves
+    found = cox_recalibration(y, v)
+    in_the_large = found.calibration_in_the_large.estimate
+    assert curve.in_the_large == pytest.approx(in_the_large, abs=1e-6)
+    assert curve.slope == pytest.approx(found.slope.estimate, abs=1e-3)
+    assert curve.auc == pytest.approx(roc_auc_score(y, v), abs=1e-3)
+    # Of one value in each cell nothing is lost: ties remain ties.
+    tied = (np.minimum(np.floor(16 * v), 15) + 0.3) / 16
+    summary = CalibrationSummary(n_cells=16).update(y, tied)
+    (curve,) = ReliabilityDisplay.from_summary(summary, annotate="clinical").curves
+    assert curve.auc == pytest.approx(roc_auc_score(y, tied), abs=1e-12)
+    assert curve.slope == pytest.approx(cox_recalibration(y, tied).slope.estimate, abs=1e-9)
+    plain = ReliabilityDisplay.from_summary(summary)
     assert "AUC" not in list_entries_of_models(plain)[0]
 
 
