@@ -123,6 +123,7 @@ REAL_RESPONSES = {
     "QuantileReliabilityDisplay": {},
     "MeanReliabilityDisplay": {},
     "IntervalCoverageDisplay": {"n_bins": 3, "n_resamples": 9, "random_state": 0},
+    "CoverageWidthDisplay": {"n_resamples": 9, "random_state": 0},
 }
 # What else must be given, and what keeps calls quick.
 SETTINGS = {

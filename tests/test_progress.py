@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from skcal._tools._progress import count_steps
-from skcal.diagrams import IntervalCoverageDisplay, PITDisplay
+from skcal.diagrams import CoverageWidthDisplay, IntervalCoverageDisplay, PITDisplay
 from skcal.inference import prediction_powered_calibration, t_cal_test
 from skcal.monitoring import monitor_batches
 from skcal.recalibration import (
@@ -45,10 +45,12 @@ DRAWN = FEW | {"sample_weight": np.arange(1.0, 201.0)}
 REPORT = partial(CalibrationReport.from_estimator, LogisticRegression().fit(X, Y), X, Y, **FEW)
 UNTESTED = partial(CalibrationReport.from_internal_validation, LogisticRegression(), X, Y, **FEW)
 COVERAGE = partial(IntervalCoverageDisplay.from_predictions, Y, INTERVALS, **DRAWN)
+WIDTH = partial(CoverageWidthDisplay.from_predictions, Y, INTERVALS, **DRAWN)
 PIT = partial(PITDisplay.from_predictions, Y, NORMAL, **DRAWN)
 OF_CLASSES = {
     "CalibrationReport.from_estimator": [lambda **how: repr(REPORT(**how))],
     "CalibrationReport.from_internal_validation": [lambda **how: repr(UNTESTED(**how))],
+    "CoverageWidthDisplay.from_predictions": [lambda **how: WIDTH(**how).low],
     "IntervalCoverageDisplay.from_predictions": [lambda **how: COVERAGE(**how).low],
     "PITDisplay.from_predictions": [lambda **how: PIT(**how).curve_width],
 }

@@ -1,6 +1,7 @@
 """Displays: calibration to look at, in the manner of scikit-learn's Display classes."""
 
 from skcal.diagrams._calibration_sharpness import CalibrationSharpnessDisplay
+from skcal.diagrams._coverage_width import CoverageWidthDisplay
 from skcal.diagrams._decision_curve import DecisionCurveDisplay
 from skcal.diagrams._forest import ForestDisplay
 from skcal.diagrams._group_audit import GroupAuditDisplay
@@ -14,12 +15,14 @@ from skcal.diagrams._quantile_reliability import QuantileReliabilityDisplay
 from skcal.diagrams._reliability import ReliabilityDisplay
 from skcal.diagrams._reliability_curve import ReliabilityCurve
 from skcal.diagrams._risk_coverage import RiskCoverageDisplay
+from skcal.diagrams._score_decomposition import ScoreDecompositionDisplay
 from skcal.diagrams._sharpness_curve import SharpnessCurve
 from skcal.diagrams._stability import StabilityDisplay
 from skcal.diagrams._survival_reliability import HorizonCurve, SurvivalReliabilityDisplay
 
 __all__ = [
     "CalibrationSharpnessDisplay",
+    "CoverageWidthDisplay",
     "DecisionCurveDisplay",
     "ForestDisplay",
     "GroupAuditDisplay",
@@ -35,6 +38,7 @@ __all__ = [
     "ReliabilityCurve",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
+    "ScoreDecompositionDisplay",
     "SharpnessCurve",
     "StabilityDisplay",
     "SurvivalReliabilityDisplay",

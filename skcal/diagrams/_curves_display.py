@@ -327,12 +327,18 @@ class ModelRows(NamedTuple):
 
 
 def read_model(y_true, y_proba, data, reduction):
-    """`ModelRows` of one model; a table of predictions of several models gets advice."""
+    """`ModelRows` of one model."""
     check_reduction(reduction)
+    predictions = check_model(y_true, y_proba, data, reduction)
+    (sample,) = REDUCTIONS[reduction](predictions)
+    label = name_reduction(predictions, reduction)[1]
+    return ModelRows(sample, label, find_effective_rows(predictions.weights))
+
+
+def check_model(y_true, y_proba, data, reduction):
+    """Checked predictions of one model; a table of those of several models gets advice."""
     try:
-        predictions = check_predictions(
-            y_true, y_proba, **data, reduction=reduction, for_reduction=True
-        )
+        return check_predictions(y_true, y_proba, **data, reduction=reduction, for_reduction=True)
     except RowSumError as error:
         names = list_column_names(y_proba)
         if not names:
@@ -341,6 +347,3 @@ def read_model(y_true, y_proba, data, reduction):
         raise ValueError(
             f"{error} If its columns are models, pass a dictionary, {{{shown}}}."
         ) from None
-    (sample,) = REDUCTIONS[reduction](predictions)
-    label = name_reduction(predictions, reduction)[1]
-    return ModelRows(sample, label, find_effective_rows(predictions.weights))

@@ -94,10 +94,13 @@ def divide_handles():
     return {tuple: HandlerTuple(ndivide=None, pad=0)}
 
 
-def draw_above(ax):
-    """Draw the legend above the axes, where it hides nothing wherever the curves are."""
+def draw_above(ax, entries=None):
+    """Draw the legend above the axes, where it hides nothing wherever the curves are.
+
+    `entries` are artists and words, by default all that there are.
+    """
     place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-    fit_legend(ax, *list_entries(ax), ax.get_window_extent().width, **place)
+    fit_legend(ax, *(entries or list_entries(ax)), ax.get_window_extent().width, **place)
 
 
 def fit_legend(ax, handles, entries, width, **options):

@@ -53,7 +53,7 @@ _PAD_OF_WORDS = 3
 # Where a legend takes more of the height of its axes its notes leave, then the diagonal, and last
 # the numbers.
 _MOST_OF_LEGEND = 0.4
-_NUMBERS = re.compile(r" \((?=[^()]* = ).*\)")
+NUMBERS = re.compile(r" \((?=[^()]* = ).*\)")
 # A larger share of the rows beyond an edge is told.
 _FEW = 0.005
 
@@ -514,7 +514,7 @@ def _shorten_entries(handles, entries):
     yield handles, entries
     own = [pair for pair in pairs if not isinstance(pair[0], tuple)]
     models = [pair for pair in own if not (hasattr(pair[0], "get_data") and is_diagonal(pair[0]))]
-    names = [(handle, _NUMBERS.sub("", entry)) for handle, entry in models]
+    names = [(handle, NUMBERS.sub("", entry)) for handle, entry in models]
     for shown in (own, models, names):
         if shown:
             yield tuple(map(list, zip(*shown, strict=True)))

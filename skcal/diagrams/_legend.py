@@ -58,15 +58,15 @@ def check_lengths(n_curves, **lists):
             )
 
 
-def check_curve_kwargs(curve_kwargs, names, n_curves):
-    """One dictionary for each curve, and whether every curve has its own."""
+def check_curve_kwargs(curve_kwargs, names, n_curves, argument="curve_kwargs"):
+    """One dictionary for each curve, and whether every curve has its own; `argument` holds them."""
     if curve_kwargs is None or isinstance(curve_kwargs, Mapping):
         is_named = names is not None and len(names) > 1
         return [curve_kwargs or {}] * n_curves, n_curves == 1 or is_named
     is_list = isinstance(curve_kwargs, list) and len(curve_kwargs) == n_curves
     if not is_list or not all(isinstance(style, Mapping | None) for style in curve_kwargs):
         raise ValueError(
-            f"curve_kwargs must be None, a dictionary or a list of {n_curves} dictionaries; "
+            f"{argument} must be None, a dictionary or a list of {n_curves} dictionaries; "
             f"got {curve_kwargs!r}."
         )
     return [style or {} for style in curve_kwargs], True

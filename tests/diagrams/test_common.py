@@ -205,9 +205,11 @@ EXAMPLES = {
     "DecisionCurveDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
     "MurphyDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
     "RiskCoverageDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
+    "ScoreDecompositionDisplay": ([0, 1, 1], [0.2, 0.6, 0.7]),
     "GroupAuditDisplay": ([0, 1, 1], [0.2, 0.6, 0.7], ["a", "b", "b"]),
     "PITDisplay": ([0.0, 1.0, 2.0], norm(1, 1)),
     "IntervalCoverageDisplay": ([0.0, 1.0, 2.0], [[-1.0, 1.0]] * 3),
+    "CoverageWidthDisplay": ([0.0, 1.0, 2.0], [[-1.0, 1.0]] * 3),
     "QuantileReliabilityDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
     "MeanReliabilityDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
 }
@@ -231,7 +233,7 @@ def test_displays_can_be_pickled_with_their_figures(name):
 
 @pytest.mark.parametrize(
     "name",
-    slow_among(list(EXAMPLES)[:5], "CalibrationSharpnessDisplay", "MurphyDisplay"),
+    slow_among(list(EXAMPLES)[:6], "CalibrationSharpnessDisplay", "MurphyDisplay"),
 )
 def test_labels_of_the_data_are_no_formulas(name):
     label = "$a_b_c$"
@@ -397,6 +399,8 @@ def test_options_that_do_not_exist(Display, way, binary):
         (diagrams.DecisionCurveDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
         (diagrams.MurphyDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
         (diagrams.RiskCoverageDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
+        (diagrams.ScoreDecompositionDisplay, {"y_proba": [0.1, 0.4, 0.7, 0.8]}),
+        (diagrams.CoverageWidthDisplay, {"y_interval": [[0, 1]] * 4, "random_state": 0}),
         (diagrams.PITDisplay, {"distribution": norm(0, 1), "n_resamples": 19, "random_state": 0}),
         (
             diagrams.QuantileReliabilityDisplay,

@@ -35,6 +35,9 @@ AREAS = {
             FEW[0], np.add.outer(FEW[1], [-1, 1])
         ).bars_
     ),
+    "widths": lambda: (
+        diagrams.CoverageWidthDisplay.from_predictions(FEW[0], np.add.outer(FEW[1], [-1, 1])).band_
+    ),
 }
 
 

@@ -16,6 +16,7 @@ from skcal.diagrams import (
     ReliabilityCurve,
     ReliabilityDisplay,
     RiskCoverageDisplay,
+    ScoreDecompositionDisplay,
     SharpnessCurve,
 )
 from skcal.inference import pool_estimates
@@ -55,6 +56,11 @@ def draw_decisions(**arguments):
 def draw_risks(**arguments):
     display = RiskCoverageDisplay.from_predictions(**arguments)
     return display.curves, display.bands, display.ax_.get_ylim()
+
+
+def draw_decomposition(**arguments):
+    display = ScoreDecompositionDisplay.from_predictions(**arguments)
+    return display.miscalibration, display.discrimination, display.ax_.get_xlim()
 
 
 def report(**arguments):
@@ -110,6 +116,7 @@ CALLS = {
     "groups": (draw_audit, None),
     "decisions": (draw_decisions, DecisionCurveDisplay.from_predictions),
     "risks": (draw_risks, RiskCoverageDisplay.from_predictions),
+    "decomposition": (draw_decomposition, ScoreDecompositionDisplay.from_predictions),
     "report": (report, calibration_report),
     "estimator": (draw_scored, None),
     "report of an estimator": (report_scored, CalibrationReport.from_estimator),

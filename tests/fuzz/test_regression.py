@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from skcal import metrics, regression
 from skcal.diagrams import (
+    CoverageWidthDisplay,
     IntervalCoverageDisplay,
     MeanReliabilityDisplay,
     PITDisplay,
@@ -333,6 +334,21 @@ def test_hostile_displays_of_coverage(y, y_interval, **arguments):
     display = IntervalCoverageDisplay.from_predictions(y, ends, **arguments, **options)
     plt.close(display.figure_)
     return display.coverage, display.n_rows, display.low
+
+
+@hostile(
+    y=reals((3,)),
+    y_interval=reals((3, 2)),
+    sample_weight=some.weights(3),
+    level=mostly([0.9, 0.5], [0, 1, np.nan]),
+    confidence_level=mostly([0.95, 0.5], [0, 1, np.nan]),
+)
+def test_hostile_displays_of_widths(y, y_interval, **arguments):
+    ends = np.sort(y_interval, axis=1) if np.ndim(y_interval) == 2 else y_interval
+    options = {"n_resamples": 9, "random_state": 0}
+    display = CoverageWidthDisplay.from_predictions(y, ends, **arguments, **options)
+    plt.close(display.figure_)
+    return display.coverage, display.width, display.low
 
 
 class Given:

@@ -1,0 +1,65 @@
+"""Points in a plane, one for each model, whose x may be infinite."""
+
+import numpy as np
+
+from skcal.diagrams._entries import draw_above
+from skcal.diagrams._figure import NUMBERS
+from skcal.diagrams._style import CURVE_STYLES, choose_styles, merge_style
+
+# By the dashes of a curve of the same look; and where the place is beyond the axes.
+_MARKERS, _BEYOND = "osD^v", ">"
+_DASHES = [style["linestyle"] for style in CURVE_STYLES]
+# A legend that takes more of the height of the axes keeps the names of models alone.
+_MOST_OF_LEGEND = 0.4
+
+
+def check_points(**numbers):
+    """Raise a ValueError unless there are as many numbers of one kind as of another."""
+    shapes = {name: np.shape(values) for name, values in numbers.items()}
+    (first, shape), *others = shapes.items()
+    if len(shape) != 1 or shape[0] == 0:
+        raise ValueError(f"{first} must hold a number for each model; got shape {shape}.")
+    for name, other in others:
+        if other != shape:
+            raise ValueError(
+                f"{first} and {name} must have one number for each model; got the shapes {shape} "
+                f"and {other}."
+            )
+    return shape[0]
+
+
+def draw_points(ax, x, y, labels, styles):
+    """Points of models; one that is infinitely far to the right is an arrow at the right edge."""
+    from matplotlib.lines import Line2D
+
+    points = []
+    for *place, label, look, style in zip(
+        x, y, labels, choose_styles(ax, len(labels)), styles, strict=True
+    ):
+        marker = _MARKERS[_DASHES.index(look["linestyle"])]
+        default = {"color": look["color"], "marker": marker, "linestyle": "none", "markersize": 7}
+        default |= {"label": label, "zorder": 3, "clip_on": False}
+        shown = place
+        if np.isinf(place[0]):
+            default |= {"marker": _BEYOND, "transform": ax.get_yaxis_transform()}
+            shown = 1.0, place[1]
+        points += ax.plot(*([value] for value in shown), **merge_style(default, style, Line2D))
+        points[-1].skcal_place = tuple(map(float, place))
+    return points
+
+
+def list_places(ax):
+    """Finite x, and y, of all points of models on the axes."""
+    places = np.array([line.skcal_place for line in ax.lines if hasattr(line, "skcal_place")])
+    return places[np.isfinite(places[:, 0]), 0], places[:, 1]
+
+
+def finish_points(ax, *, despine):
+    """Legend, which small axes have of the models alone, and spines."""
+    draw_above(ax)
+    most = _MOST_OF_LEGEND * ax.get_window_extent().height
+    if ax.get_legend().get_window_extent().height > most:
+        models = [line for line in ax.lines if hasattr(line, "skcal_place")]
+        draw_above(ax, [models, [NUMBERS.sub("", str(line.get_label())) for line in models]])
+    if despine:
+        ax.spines[["top", "right"]].set_visible(False)
