@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
-from skcal.diagrams import DecisionCurveDisplay, MurphyDisplay
+from skcal.diagrams import DecisionCurveDisplay, MurphyDisplay, ScoreDecompositionDisplay
 from skcal.inference import net_benefit_difference
 from skcal.metrics import decision_calibration_witness
 from skcal.recalibration import RecalibratedClassifierCV
@@ -57,6 +57,13 @@ plt.show()
 # The Murphy diagram has the mean loss of everybody: t for a false alarm, 1 - t for a miss. The
 # repair helps at both ends, and costs nobody much.
 MurphyDisplay.from_predictions(y, models, pos_label="malignant")
+plt.show()
+
+# %%
+# The area under a curve is half of the Brier score. Where does the gain come from? The repair moves
+# the model to the left: it tells patients apart as well as before, and of the miscalibration, .018,
+# .004 are left.
+ScoreDecompositionDisplay.from_predictions(y, models, pos_label="malignant")
 plt.show()
 
 # %%

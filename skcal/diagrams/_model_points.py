@@ -11,6 +11,8 @@ _MARKERS, _BEYOND = "osD^v", ">"
 _DASHES = [style["linestyle"] for style in CURVE_STYLES]
 # A legend that takes more of the height of the axes keeps the names of models alone.
 _MOST_OF_LEGEND = 0.4
+# Ticks of the x axis, most of all, and the width of one with the space beside it, in letters.
+_MOST_TICKS, _LETTERS_OF_A_TICK = 6, 6
 
 
 def check_points(**numbers):
@@ -55,7 +57,10 @@ def list_places(ax):
 
 
 def finish_points(ax, *, despine):
-    """Legend, which small axes have of the models alone, and spines."""
+    """Ticks with room for their words, legend (of models alone on small axes), and spines."""
+    letter = ax.xaxis.label.get_fontsize() * ax.figure.dpi / 72
+    room = ax.get_window_extent().width / (_LETTERS_OF_A_TICK * letter)
+    ax.locator_params(axis="x", nbins=int(np.clip(room, 2, _MOST_TICKS)))
     draw_above(ax)
     most = _MOST_OF_LEGEND * ax.get_window_extent().height
     if ax.get_legend().get_window_extent().height > most:
