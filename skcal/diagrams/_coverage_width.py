@@ -284,7 +284,7 @@ class CoverageWidthDisplay(ShownInNotebooks):
         is_covered = [(low <= targets) & (targets <= high) for low, high in ends]
         return cls(
             coverage=np.array([np.average(one, weights=weights) for one in is_covered]),
-            width=np.array([_average_width(*one, weights) for one in ends]),
+            width=np.array([_average_width(low, high, weights) for low, high in ends]),
             level=float(level),
             low=float(low[0]),
             high=float(high[0]),
