@@ -417,9 +417,9 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
         return _find_bandwidths(residuals, traits.transform, estimate, batches, halves, factor)
     whole = residuals.measure(np.ones(len(residuals.weights)))
     deviation = find_deviation(*residuals.take_off(batches, whole))
-    confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))
     unit = _find_unit(residuals, whole)
     if is_signed or traits.is_square:
+        confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))
         variance, unit_of_root = residuals.find_chance()
         reach = find_square_reach(estimate, deviation, variance, unit_of_root, factor)
     else:
@@ -439,6 +439,7 @@ def find_cross_fitted(residuals, estimate, confidence_level, n_pairs, rng):
         smooth = residuals.replace("smooth_calibration_error")
         low, _ = find_cross_fitted(smooth, 1.0, confidence_level, n_pairs, rng)
         return traits.bound_by_smooth(low), high
+    confirmed = residuals.confirm(residuals.parts.halve(n_pairs, rng))
     return max(find_lower_end(confirmed, deviation, unit, factor), 0.0), high
 
 

@@ -525,3 +525,30 @@ of_summary = partial(confidence_interval_from_summary, summarize(*ROWS.values())
 def test_bad_values(call, options, message):
     with pytest.raises(ValueError, match=message):
         call(**options)
+
+
+def test_halves_are_measured_only_where_the_lower_end_needs_them():
+    y_true, y_proba = draw_binary(np.random.default_rng(0), 60)
+    calls = []
+
+    def curve(prob_pred, prob_true, weight):
+        calls.append(weight)
+        return (prob_pred + prob_true) / 2
+
+    ends, counts = [], []
+    for n_resamples in (2, 200):
+        calls.clear()
+        ends.append(
+            confidence_interval(
+                y_true,
+                y_proba,
+                measure="integrated_calibration_index",
+                curve=curve,
+                n_resamples=n_resamples,
+                random_state=0,
+            )
+        )
+        counts.append(len(calls))
+    assert counts[0] == counts[1] < 60
+    assert ends[0] == ends[1]
+    assert ends[0].low == 0
