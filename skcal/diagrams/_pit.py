@@ -24,7 +24,7 @@ from skcal._input._validation import (
 )
 from skcal._numerics.curves._uniform_bands import bound_curve, bound_draws, bound_histogram
 from skcal._numerics.distributions._regression import (
-    measure_uniformity,
+    measure_spread,
     share_among_bins,
     spread_evenly,
 )
@@ -441,10 +441,10 @@ def _bound_by_draws(drawn, weights, n_bins, level):
     """Half of the widths of both bands, from an iterable of both ends of drawn PITs."""
     farthest = [
         (
-            measure_uniformity(low, high, weights, np.inf),
-            np.abs(n_bins * share_among_bins(*spread_evenly(low, high, weights), n_bins) - 1).max(),
+            measure_spread(*spread, np.inf),
+            np.abs(n_bins * share_among_bins(*spread, n_bins) - 1).max(),
         )
-        for low, high in drawn
+        for spread in (spread_evenly(low, high, weights) for low, high in drawn)
     ]
     return [bound_draws(np.array(column), level) for column in zip(*farthest, strict=True)]
 

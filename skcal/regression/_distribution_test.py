@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from skcal._input._predicted._distributions import unwrap
+from skcal._input._predicted._lattice import make_lattice_source
 from skcal._input._predicted._points import Ensemble, Quantiles, read_members
 from skcal._input._predicted._response_rows import check_values, make_pit_source, read_pit, read_ppf
 from skcal._input._validation import check_number, check_sample_weight
@@ -171,6 +173,9 @@ def _make_target_source(targets, distribution):
     if isinstance(distribution, Quantiles):
         raise ValueError("distribution must not be Quantiles if statistic is a function.")
     if not isinstance(distribution, Ensemble):
+        draw_from_lattice = make_lattice_source(unwrap(distribution), n_rows)
+        if draw_from_lattice is not None:
+            return lambda u: (draw_from_lattice(u)[0], distribution)
         return lambda u: (read_ppf(n_rows, distribution, u), distribution)
     members = read_members("distribution", distribution, n_rows, missing=True)
     pooled, rows = np.column_stack([members, targets]), np.arange(n_rows)

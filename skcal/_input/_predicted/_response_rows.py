@@ -4,6 +4,7 @@ import numpy as np
 from scipy import stats
 
 from skcal._input._predicted._distributions import advise, evaluate, unwrap
+from skcal._input._predicted._lattice import make_lattice_source
 from skcal._input._predicted._points import (
     Ensemble,
     Quantiles,
@@ -195,6 +196,9 @@ def make_pit_source(targets, distribution):
             return edges[first], edges[last]
 
         return draw
+    draw_from_lattice = make_lattice_source(distribution, n_rows)
+    if draw_from_lattice is not None:
+        return lambda u: draw_from_lattice(u)[1:]
     return lambda u: read_pit(read_ppf(n_rows, distribution, u), distribution)
 
 

@@ -64,7 +64,11 @@ def share_among_bins(nodes, before, after, n_bins):
 
 def measure_uniformity(low, high, weights, norm):
     """Distance from p of the distribution of `spread_evenly`, in the L1, L2 or largest norm."""
-    nodes, before, after = spread_evenly(low, high, weights)
+    return measure_spread(*spread_evenly(low, high, weights), norm)
+
+
+def measure_spread(nodes, before, after, norm):
+    """The same for what `spread_evenly` returns."""
     gaps = after - nodes, before - nodes
     if np.isinf(norm):
         return float(max(np.abs(gap).max() for gap in gaps))
