@@ -21,11 +21,12 @@ _PENALTY = 1e-6
 _N_POINTS = 16
 
 
-def _fit_lines(sample):
-    ties = sample.sorted
+def _fit_lines(*samples):
+    """Lines of each of several samples of the same predictions and weights."""
+    ties = samples[0].sorted
     # Lines keep lines: the height of the residuals is that of the outcomes minus the prediction.
-    residual = ties.residual * ties.total_weight
-    return fit_local_lines(ties.predictions, ties.weight, residual, _SPAN)
+    residuals = [sample.sorted.residual * ties.total_weight for sample in samples]
+    return fit_local_lines(ties.predictions, ties.weight, np.stack(residuals), _SPAN)
 
 
 def _fit_spline(sample):
@@ -67,7 +68,7 @@ def _smooth(sample):
 
 # Functions of a Sample: the curve minus the prediction, at each distinct prediction.
 _CURVES = {
-    "local": _fit_lines,
+    "local": lambda sample: _fit_lines(sample)[0],
     "spline": _fit_spline,
     "isotonic": _regress_isotonically,
     "smooth": _smooth,
@@ -84,8 +85,19 @@ def check_curve(curve):
 
 def find_gaps(sample, curve):
     """The curve, which is kept in [0, 1], minus the prediction, at each distinct prediction."""
-    predictions = sample.sorted.predictions
     gaps = _call(curve, sample.sorted) if callable(curve) else _CURVES[curve](sample)
+    return _keep_in_range(gaps, sample)
+
+
+def find_gaps_of_each(samples, curve):
+    """The same for each of several samples of the same predictions and weights."""
+    if curve != "local":
+        return (find_gaps(sample, curve) for sample in samples)
+    return (_keep_in_range(gaps, samples[0]) for gaps in _fit_lines(*samples))
+
+
+def _keep_in_range(gaps, sample):
+    predictions = sample.sorted.predictions
     return np.clip(gaps, -predictions, 1 - predictions)
 
 

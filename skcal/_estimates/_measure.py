@@ -51,6 +51,10 @@ class Measure:
         """The value for a Sample, or for vectors where the measure does not reduce."""
         raise NotImplementedError
 
+    def measure_each(self, samples):
+        """Values for samples of the same predictions and weights; they may share some work."""
+        return [self.measure(sample) for sample in samples]
+
     def choose_rows(self, cells):
         """Outcomes, predictions and weights that stand for cells: one soft outcome in each."""
         return cells.averaged

@@ -15,6 +15,7 @@ from skcal._input._reduction import (
     Predictions,
     average_over_samples,
     check_predictions,
+    list_shares,
 )
 from skcal._input._sample import Sample
 from skcal._input._validation import check_option, refuse_unknown_options
@@ -110,6 +111,15 @@ class BoundMeasure(NamedTuple):
             return self._check_finite(measure(rows.to_vectors()))
         samples = ALL_REDUCTIONS[self.find_reduction()](rows)
         return self._check_finite(average_over_samples(measure, samples))
+
+    def measure_targets(self, rows, targets):
+        """Values for checked rows with each of several targets."""
+        if self.row is None or not self.row.reduces:
+            return [self.measure_rows(rows, target) for target in targets]
+        reduce, measure = ALL_REDUCTIONS[self.find_reduction()], self.row(**self.known)
+        samples = [reduce(rows._replace(target=target)) for target in targets]
+        values = [measure.measure_each(problem) for problem in zip(*samples, strict=True)]
+        return [self._check_finite(float(value)) for value in list_shares(samples[0]) @ values]
 
     def measure_outcomes(self, outcomes, places, mass):
         """The value of a measure of the table for outcomes of one binary problem, and weights."""

@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ _N_BATCHES = 50
 _STEP = 1e-4
 # A half with a smaller share of the weight confirms nothing: rounding is as large.
 _LEAST_MASS = 1e-12
+# Shares that values are found for at a time.
+_MOST_SHARES = 1 << 20
 # Largest number of rows that NumPy draws exactly.
 _MANY = 10**9
 # Reach of a kernel in bandwidths; beyond, it is 0 in double precision.
@@ -277,18 +280,20 @@ class Residuals:
 
     def measure(self, shares):
         """Value where these shares of the residuals are left."""
-        values = [
-            self.statistic.measure_rows(problem.rows, target)
-            for problem, target in self._leave(shares)
-        ]
-        return float(self._mass @ values)
+        return float(self._measure_block([shares])[0])
 
-    def _leave(self, shares):
-        """Problems, and their outcomes where these shares of the residuals are left."""
+    def measure_each(self, shares):
+        """Values for each of several such arrays of shares, which come one by one."""
+        shares, size = iter(shares), max(1, _MOST_SHARES // len(self.weights))
+        blocks = iter(lambda: list(islice(shares, size)), [])
+        return np.concatenate([self._measure_block(block) for block in blocks])
+
+    def _measure_block(self, shares):
+        values = []
         for problem in self.problems:
-            left = shares[problem.number]
-            left = left[:, None] if problem.residual.ndim == 2 else left
-            yield problem, np.clip(problem.expected + left * problem.residual, 0.0, 1.0)
+            targets = [_leave(problem, one) for one in shares]
+            values.append(self.statistic.measure_targets(problem.rows, targets))
+        return self._mass @ values
 
     @cached_property
     def _has_room(self):
@@ -305,7 +310,8 @@ class Residuals:
     def _differentiate(self, shares):
         """Derivatives by the shares, of a measure that tells its weight function."""
         found = np.zeros(len(shares))
-        for mass, (problem, target) in zip(self._mass, self._leave(shares), strict=True):
+        for mass, problem in zip(self._mass, self.problems, strict=True):
+            target = _leave(problem, shares)
             rows, weights = problem.rows, self.weights[problem.number]
             values = self._find_weights(Sample(rows.proba, target, weights)) * problem.residual
             np.add.at(found, problem.number, mass * weights / weights.sum() * values)
@@ -317,47 +323,57 @@ class Residuals:
 
     def take_off(self, batches, whole):
         """What batches contribute to the value `whole`, and their shares of the weight."""
-        ones = np.ones(len(self.weights))
-        slopes = self._differentiate(ones) if self._find_weights else None
-        found = []
-        for batch in batches:
-            if slopes is None:
-                value = (whole - self.measure(1.0 - _STEP * batch)) / _STEP
-            else:
-                value = slopes @ batch
-            found.append((value, self.weights @ batch))
-        return np.array(found).T
+        if self._find_weights:
+            slopes = self._differentiate(np.ones(len(self.weights)))
+            return np.array([(slopes @ batch, self.weights @ batch) for batch in batches]).T
+        mass = []
+
+        def leave_rest():
+            for batch in batches:
+                mass.append(self.weights @ batch)
+                yield 1.0 - _STEP * batch
+
+        values = (whole - self.measure_each(leave_rest())) / _STEP
+        return np.stack([values, mass])
 
     def confirm(self, halves):
         """For pairs of halves, what each confirms of what the other one finds."""
         return np.array([self._confirm(half) for half in halves])
 
     def _confirm(self, first):
-        gains = []
-        for half in (first, 1.0 - first):
-            rest = 1.0 - half
-            if self._find_weights:
-                gain = self._differentiate(half) @ rest
-            else:
-                gain = self._find_gain(half, rest)
-            mass = self.weights @ rest
-            gains.append(gain / mass if mass > _LEAST_MASS else 0.0)
-        return sum(gains) / 2
+        halves = first, 1.0 - first
+        if self._find_weights:
+            gains = [self._differentiate(half) @ (1.0 - half) for half in halves]
+        else:
+            gains = self._find_gains(halves)
+        masses = [self.weights @ (1.0 - half) for half in halves]
+        pairs = zip(gains, masses, strict=True)
+        return sum(gain / mass if mass > _LEAST_MASS else 0.0 for gain, mass in pairs) / 2
 
-    def _find_gain(self, half, rest):
-        """Derivative of the value from `half` on, towards the residuals of `rest`.
+    def _find_gains(self, halves):
+        """Derivatives of the value from each half on, towards the residuals of the rest.
 
         From both sides: where the half has no residuals, as in bins without its rows, a norm grows
         in every direction, and from one side that would be taken for an error. Outcomes that were
         predicted to be impossible have no other side.
         """
-        turned = rest * self._has_room
-        sides = self.measure(half + _STEP * turned) - self.measure(half - _STEP * turned)
-        gain = sides / (2 * _STEP)
-        if not self._has_room.all():
-            alone = self.measure(half + _STEP * (rest - turned)) - self.measure(half)
-            gain += alone / _STEP
-        return gain
+        ends, lengths = [], [2 * _STEP]
+        for half in halves:
+            rest = 1.0 - half
+            turned = rest * self._has_room
+            ends += [half + _STEP * turned, half - _STEP * turned]
+            if not self._has_room.all():
+                ends += [half + _STEP * (rest - turned), half]
+                lengths = [2 * _STEP, _STEP]
+        values = self.measure_each(ends).reshape(len(halves), -1, 2)
+        return ((values[..., 0] - values[..., 1]) / lengths).sum(axis=1)
+
+
+def _leave(problem, shares):
+    """Outcomes of a problem where these shares of the residuals are left."""
+    left = shares[problem.number]
+    left = left[:, None] if problem.residual.ndim == 2 else left
+    return np.clip(problem.expected + left * problem.residual, 0.0, 1.0)
 
 
 def _find_problem(rows, number=slice(None)):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from skcal._estimates._curves import check_curve, find_gaps
+from skcal._estimates._curves import check_curve, find_gaps, find_gaps_of_each
 from skcal._estimates._measure import Measure
 from skcal._input._reduction import average_over_rows
 from skcal._input._validation import check_number
@@ -162,7 +162,14 @@ class IntegratedCalibrationIndex(Measure, function=integrated_calibration_index)
         self.is_norm = isinstance(curve, str) and curve == "local" and quantile is None
 
     def measure(self, sample):
-        gaps, weight = np.abs(find_gaps(sample, self.curve)), sample.sorted.weight
+        return self._summarize(find_gaps(sample, self.curve), sample)
+
+    def measure_each(self, samples):
+        curves = find_gaps_of_each(samples, self.curve)
+        return [self._summarize(*one) for one in zip(curves, samples, strict=True)]
+
+    def _summarize(self, gaps, sample):
+        gaps, weight = np.abs(gaps), sample.sorted.weight
         if self.quantile is None:
             return gaps @ weight / sample.total_weight
         if self.quantile == 1:

@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss
 
 from skcal._estimates._measure import Measure
 from skcal._numerics.inference._bootstrap import accelerated_interval
-from skcal._sources import _row_source
+from skcal._sources import _cross_fit, _row_source
 from skcal._sources._bound_measure import BoundMeasure, bind_for_rows, bind_rows
 from skcal._sources._cell_source import CellSource, bind_for_cells
 from skcal._sources._cross_fit import WeightedParts
@@ -552,3 +552,15 @@ def test_halves_are_measured_only_where_the_lower_end_needs_them():
     assert counts[0] == counts[1] < 60
     assert ends[0] == ends[1]
     assert ends[0].low == 0
+
+
+@pytest.mark.parametrize("measure", ["integrated_calibration_index", "expected_calibration_error"])
+def test_values_that_are_found_together_are_those_of_each(measure, monkeypatch):
+    rng = np.random.default_rng(0)
+    proba = np.append(rng.random(60), [0.0, 0.0, 1.0])  # the last ones have no other side
+    y_true = np.append(rng.random(60) < 0.5, [1, 0, 0])
+    arguments = {"measure": measure, "random_state": 0, "n_resamples": 4}
+    together = confidence_interval(y_true, proba, **arguments)
+    monkeypatch.setattr(_cross_fit, "_MOST_SHARES", 1)
+    apart = confidence_interval(y_true, proba, **arguments)
+    np.testing.assert_allclose(together, apart, rtol=0, atol=1e-11)

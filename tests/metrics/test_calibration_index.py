@@ -5,8 +5,14 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
+from skcal._input._sample import Sample
 from skcal._numerics.curves._local_lines import fit_local_lines
-from skcal.metrics import corp_decomposition, integrated_calibration_index, smooth_ece_curve
+from skcal.metrics import (
+    MEASURES,
+    corp_decomposition,
+    integrated_calibration_index,
+    smooth_ece_curve,
+)
 from tests.r_random import RRandom
 
 CURVES = ["local", "spline", "isotonic", "smooth"]
@@ -156,3 +162,13 @@ def test_curve_of_the_user(rng):
 def test_curve_of_the_user_returns_numbers(value, message):
     with pytest.raises(ValueError, match=message):
         integrated_calibration_index([0, 1], [0.2, 0.8], curve=lambda *arrays: value)
+
+
+@pytest.mark.parametrize("curve", ["local", "isotonic", lambda x, y, w: (x + y) / 2])
+@pytest.mark.parametrize("quantile", [None, 0.5, 1])
+def test_values_of_several_outcomes_are_those_of_each(curve, quantile, rng):
+    row = MEASURES["integrated_calibration_index"](curve=curve, quantile=quantile)
+    predictions, weights = rng.random(80).round(2), rng.exponential(size=80)
+    samples = [Sample(predictions, rng.random(80), weights) for _ in range(3)]
+    found = row.measure_each(samples)
+    assert found == pytest.approx([row.measure(sample) for sample in samples], abs=1e-13)

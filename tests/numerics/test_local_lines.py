@@ -1,5 +1,7 @@
 """Local lines: their definition, in extended precision, and what moments may lose."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -57,6 +59,19 @@ def test_definition(shape, n):
         # Where a row of next to no weight stands alone, its neighbours decide by rounding.
         tolerance = np.where(share > 1e-6, 1e-9, 1e-9 / share)
         assert (np.abs(found[chosen] - expected) <= tolerance).all()
+
+
+@pytest.mark.parametrize("n", [300, 3000, 30_000])
+def test_several_values_of_the_same_rows(n):
+    """From all pairs, by moments and by interpolation."""
+    rng = np.random.default_rng(n)
+    places, weight = np.unique(rng.random(n) ** 3), rng.exponential(size=n)
+    totals = rng.normal(size=(3, n)) * weight
+    found = fit_local_lines(places, weight, totals, 0.75)
+    for heights, total in zip(found, totals, strict=True):
+        np.testing.assert_allclose(
+            heights, fit_local_lines(places, weight, total, 0.75), rtol=0, atol=1e-12
+        )
 
 
 def test_lines_are_kept_and_places_without_neighbours_have_their_mean():
@@ -128,10 +143,13 @@ def test_sums_over_windows(own):
     distance = (places - places[:, None]) / reach[:, None]
     counts = np.where((distance >= 0) & (distance <= 1), (1 - distance**3) ** 3, 0.0)
     counts[np.diag_indices(200)] = own
-    values = (mass, mass * distance, mass * distance**2, total, total * distance)
-    expected = [(counts * value).sum(axis=1) for value in values]
+    expected = np.zeros((3, 2, 200))
+    for power, value in product(range(3), range(2)):
+        if power + value < 3:
+            sums = counts * (mass, total)[value] * distance**power
+            expected[power, value] = sums.sum(axis=1)
     side = "left" if own else "right"
-    found = _local_lines._sum_onwards(places, mass, total, places, reach, side=side)
+    found = _local_lines._sum_onwards(places, np.stack([mass, total]), places, reach, side=side)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 

@@ -49,7 +49,9 @@ _KERNELS = [_expand(Polynomial([0, 3, -3, 1]) ** 3 * Polynomial([1, -1]) ** k) f
 def fit_local_lines(places, weight, total, span):
     """Heights at all places of the lines that are fitted to the rows near them.
 
-    Places are distinct and sorted, in [0, 1]; `total` has the sums of weight times value there.
+    Places are distinct and sorted, in [0, 1]; `total` has the sums of weight times value there, of
+    shape (n_places,), or (n_values, n_places) for several values of the same rows, which take
+    little longer than one.
 
     The window of a place reaches as far as it must to hold the share `span`, in (0, 1), of the
     weight. A row at a distance of u < 1, in units of that reach, counts (1 - u^3)^3 times its
@@ -62,20 +64,21 @@ def fit_local_lines(places, weight, total, span):
     for each power of two this takes O(n log n). What cancels all the same, next to isolated places,
     is summed row by row. Many places are interpolated, see `_interpolate`.
     """
-    unit, values = weight.max(), total
-    mass, total, light = weight / unit, values / unit, weight < unit * _TINY
-    mass[light], total[light] = _TINY, _TINY * (values[light] / weight[light])
+    unit, values = weight.max(), np.atleast_2d(total)
+    mass, totals, light = weight / unit, values / unit, weight < unit * _TINY
+    mass[light], totals[:, light] = _TINY, _TINY * (values[:, light] / weight[light])
     reach = find_reach(places, mass, span)
     if len(places) <= _FEW_PLACES:
-        return _fit_row_by_row(places, mass, total, places, reach)
+        return _fit_row_by_row(places, mass, totals, places, reach).reshape(total.shape)
     cells, fine = _find_cells(places, mass, reach)
     if len(places) <= max(_MANY_PLACES, len(_NODES) * len(fine)):
-        heights = _fit_by_moments(places, mass, total, places, reach)
+        heights = _fit_by_moments(places, mass, totals, places, reach)
     else:
-        heights = _interpolate(places, reach, cells, _merge_rows(places, mass, total, fine))
-    rest = np.flatnonzero(np.isnan(heights))
-    heights[rest] = _fit_row_by_row(places, mass, total, places[rest], reach[rest])
-    return heights
+        rows = (_merge_rows(places, mass, one, fine) for one in totals)
+        heights = np.stack([_interpolate(places, reach, cells, merged) for merged in rows])
+    rest = np.flatnonzero(np.isnan(heights).any(axis=0))
+    heights[:, rest] = _fit_row_by_row(places, mass, totals, places[rest], reach[rest])
+    return heights.reshape(total.shape)
 
 
 def find_reach(places, weight, span):
@@ -148,6 +151,8 @@ def _interpolate(places, reach, starts, rows):
     full = np.flatnonzero(sizes > _N_NODES)
     grid = np.broadcast_arrays(nodes[:, full], reaches[:, None, full])
     values = np.full((len(_NODES), len(_NODES), len(starts)), np.nan)
+    places_of_rows, mass, total = rows
+    rows = places_of_rows, mass, total[None]
     values[..., full] = _fit_by_moments(*rows, *map(np.ravel, grid)).reshape(grid[0].shape)
     cubics = np.einsum("ki,lj,ijc->klc", _COEFFICIENTS, _COEFFICIENTS, values)
     bend = np.abs(cubics[-1]).sum(axis=0) + np.abs(cubics[:, -1]).sum(axis=0)
@@ -164,7 +169,7 @@ def _interpolate(places, reach, starts, rows):
             terms = value
         heights[some] = value
     rest = np.flatnonzero(np.isnan(heights))
-    heights[rest] = _fit_by_moments(*rows, places[rest], reach[rest])
+    heights[rest] = _fit_by_moments(*rows, places[rest], reach[rest])[0]
     return heights
 
 
@@ -177,30 +182,31 @@ def _scale(values, low, high, sizes):
     return low + width * _NODES[:, None], inside
 
 
-def _fit_by_moments(places, mass, total, points, reach):
+def _fit_by_moments(places, mass, totals, points, reach):
     """Heights at points with a reach; NaN where next to no mass counts."""
-    sums = _sum_onwards(places, mass, total, points, reach, side="left")
-    backwards = -places[::-1], mass[::-1], total[::-1], -points
-    backwards = _sum_onwards(*backwards, reach, side="right")
-    backwards[[1, 4]] *= -1  # distances to the left
+    rows = np.vstack([mass, totals])
+    sums = _sum_onwards(places, rows, points, reach, side="left")
+    backwards = _sum_onwards(-places[::-1], rows[:, ::-1], -points, reach, side="right")
+    backwards[1] *= -1  # distances to the left
     sums += backwards
-    s0, s1, s2, t0, t1 = sums
+    (s0, s1, s2), (t0, t1, _) = sums[:, 0], sums[:, 1:]
     spread, counts = s0 * s2 - s1 * s1, s0 > _CANCELLED * mass.sum()
     is_safe = counts & (s2 > _CANCELLED * s0) & (spread > _CANCELLED * s0 * s2)
-    heights = np.divide(s2 * t0 - s1 * t1, spread, out=np.full_like(s0, np.nan), where=is_safe)
+    products = s2 * t0 - s1 * t1
+    heights = np.divide(products, spread, out=np.full_like(products, np.nan), where=is_safe)
     rest = np.flatnonzero(counts & ~is_safe)
-    heights[rest] = _fit_row_by_row(places, mass, total, points[rest], reach[rest])
+    heights[:, rest] = _fit_row_by_row(places, mass, totals, points[rest], reach[rest])
     return heights
 
 
-def _sum_onwards(places, mass, total, points, reach, *, side):
-    """Sums over the rows from each point on that lie within its reach.
+def _sum_onwards(places, values, points, reach, *, side):
+    """Sums over the rows from each point on that lie within its reach, of shape (3, n_values, n).
 
-    Rows at the point itself are among them with "left" as the side. There are five sums for each
-    point: of mass, times distance and times its square, and of totals, and times distance; all of
-    them times the tricube weight, with distances in units of the reach.
+    Rows at the point itself are among them with "left" as the side. Values are summed, times
+    distance, and the first of them times its square; all of them times the tricube weight, with
+    distances in units of the reach.
     """
-    sums = np.zeros((5, len(points)))
+    sums = np.zeros((3, len(values), len(points)))
     first = np.searchsorted(places, points, side)
     last = np.searchsorted(places, points + reach) - 1
     level = np.maximum(np.frexp((first ^ last).astype(np.float64))[1], 1)
@@ -222,16 +228,17 @@ def _sum_onwards(places, mass, total, points, reach, *, side):
         ends = block * 2 * half + half + [first[at] - middle, last[at] - middle]
         ratio = -longest[block] / reach[at]
         left = (points[at] + reach[at] - places[middle]) / reach[at]
-        terms, factor = np.stack([mass[index], total[index]]) * is_row, np.ones(len(at))
-        added = np.zeros((5, len(at)))
+        terms, factor = values[:, index] * is_row, np.ones(len(at))
+        added = np.zeros((3, len(values), len(at)))
         for order in range(_N_MOMENTS):
             moments = _accumulate(terms, half, ends, first[at] < middle) * factor
-            for row, (power, of_total) in enumerate(((0, 0), (1, 0), (2, 0), (0, 1), (1, 1))):
+            for power, some_of in enumerate((slice(None), slice(None), slice(1))):
                 if order < len(_KERNELS[power]):
-                    added[row] += np.polyval(_KERNELS[power][order], left) * moments[of_total]
+                    kernel = np.polyval(_KERNELS[power][order], left)
+                    added[power, some_of] += kernel * moments[some_of]
             terms *= away
             factor *= ratio
-        sums[:, at] = added
+        sums[..., at] = added
     return sums
 
 
@@ -244,9 +251,9 @@ def _accumulate(terms, half, ends, has_left):
     return sums[:, ends[1]] + sums[:, ends[0]] * has_left
 
 
-def _fit_row_by_row(places, mass, total, points, reach):
-    """Heights at points with a reach, from all rows within it."""
-    heights = np.empty(len(points))
+def _fit_row_by_row(places, mass, totals, points, reach):
+    """Heights at points with a reach, from all rows within it, for several totals."""
+    heights = np.empty((len(totals), len(points)))
     size = max(1, _PAIRS // len(places))
     for some in (slice(start, start + size) for start in range(0, len(points), size)):
         unit = reach[some, None]
@@ -259,12 +266,13 @@ def _fit_row_by_row(places, mass, total, points, reach):
         shares = counts * mass
         whole = shares.sum(axis=1, keepdims=True)
         shares /= whole
-        values = counts * total / whole
+        counts /= whole
         middle = (shares * distance).sum(axis=1)
         distance -= middle[:, None]
-        height = values.sum(axis=1)
         spread = (shares * distance**2).sum(axis=1)
-        along = (distance * (values - shares * height[:, None])).sum(axis=1)
+        height = totals @ counts.T
+        counts *= distance
+        along = totals @ counts.T - height * (shares * distance).sum(axis=1)
         slope = np.divide(along, spread, out=np.zeros_like(along), where=spread > 0)
-        heights[some] = height - slope * middle
+        heights[:, some] = height - slope * middle
     return heights
