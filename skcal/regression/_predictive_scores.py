@@ -26,6 +26,11 @@ from skcal._input._predicted._response_rows import (
     refuse_rows,
 )
 from skcal._input._validation import check_flag, check_sample_weight
+from skcal._numerics.distributions._closed_scores import (
+    score_gamma,
+    score_poisson,
+    score_student,
+)
 from skcal._numerics.distributions._distribution_kernels import Laplaces, Mixtures, Normals
 from skcal._numerics.distributions._isotonic_distributions import StepDistributions
 from skcal._numerics.distributions._normal_scores import NormalScores
@@ -46,6 +51,11 @@ from skcal._tools._typing import ArrayLike
 _SF, _ISF = ("sf", "ccdf"), ("isf", "iccdf")
 # What a computed probability may be outside [0, 1].
 _ROUNDING = 1e-9
+_FORMS = {
+    type(stats.t): score_student,
+    type(stats.gamma): score_gamma,
+    type(stats.poisson): score_poisson,
+}
 CLOSED_FORMS = (type(stats.norm), type(stats.laplace), getattr(stats, "Normal", ()))
 # Probability left out below a discrete distribution, error of sums and integrals, and numbers of a
 # lattice that its median may be away from its start.
@@ -328,7 +338,36 @@ def _score_rows(targets, distribution):
         _, *place = distribution.dist._parse_args(*distribution.args, **distribution.kwds)
         return distribution.dist.score(targets, *place), False
     score = _score_discrete if is_discrete(distribution) else _integrate
-    return score(targets, distribution), True
+    scores = _score_in_closed_form(targets, distribution)
+    if scores is None:
+        return score(targets, distribution), True
+    rest = np.flatnonzero(np.isnan(scores))
+    if len(rest):
+        scores[rest] = score(targets[rest], _take(distribution, rest, len(targets)))
+    return scores, True
+
+
+def _score_in_closed_form(targets, distribution):
+    """CRPS of each row, NaN where the form is not accurate; None for families without one."""
+    form = _FORMS.get(type(getattr(distribution, "dist", None)))
+    if form is None or not isinstance(distribution, rv_frozen):
+        return None
+    read_cdf(targets, distribution)  # refuses bad parameters, and other numbers of rows
+    (shape,), location, scale = distribution.dist._parse_args(
+        *distribution.args, **distribution.kwds
+    )
+    with np.errstate(all="ignore"):
+        scores = scale * form((targets - location) / scale, np.asarray(shape, np.float64))
+    return np.where(np.isfinite(scores), scores, np.nan)
+
+
+def _take(distribution, rows, n_rows):
+    """Some rows of a frozen distribution of SciPy with one number for each row, or for all."""
+    parts = (distribution.args, tuple(distribution.kwds.values()))
+    args, values = (
+        [np.broadcast_to(np.asarray(value), (n_rows,))[rows] for value in part] for part in parts
+    )
+    return distribution.dist(*args, **dict(zip(distribution.kwds, values, strict=True)))
 
 
 def _score_members(targets, ensemble, is_fair):
