@@ -118,8 +118,9 @@ def continuous_ranked_probability_score(
 
     where X and X' are independent draws from the prediction and :math:`q_\tau` its quantiles.
 
-    Normal and Laplace distributions, and mixtures of normal ones, have closed forms [2]_.
-    The score of quantiles is twice their pinball loss, averaged over the levels, which approaches
+    Normal, Laplace, Student, gamma and Poisson distributions of SciPy, and mixtures of normal ones,
+    have closed forms [2]_; rows whose shape makes these lose digits are treated like others. The
+    score of quantiles is twice their pinball loss, averaged over the levels, which approaches
     that of a distribution for many levels :math:`(k - 1/2) / m`. Discrete distributions are summed
     over their numbers; sums with a heavy tail are extrapolated. Other distributions are integrated
     over x, in pieces that are cut until the estimated error is below 1e-8 of the score of each row;
