@@ -10,6 +10,7 @@ from skcal._input._censoring_weights import refuse_censoring_weights
 from skcal._input._clusters import read_clusters, unite_copies
 from skcal._input._independent_rows import reduce_to_labelled_sample
 from skcal._input._reduction import check_class_vectors, check_predictions
+from skcal._input._validation import advise_single_label
 from skcal._numerics.inference._cluster_signs import find_design_effect
 
 _NO_OUTCOMES = (
@@ -156,6 +157,16 @@ class Problem:
         return self.weights is None or bool((self.weights == self.weights[0]).all())
 
 
+def read_problems(y_true, y_proba, *, reduction, **data):
+    """A `Problem` for each model, or for each label of an indicator, by name."""
+    if reduction == "multilabel":
+        return _read_labels(y_true, y_proba, **data)
+    return {
+        name: read_problem(y_true, proba, name, reduction=reduction, **data)
+        for name, proba in list_models(y_proba).items()
+    }
+
+
 def read_problem(
     y_true, y_proba, name, *, sample_weight, pos_label, labels, reduction, clusters=None
 ):
@@ -179,7 +190,7 @@ def read_problem(
     return problem.cluster(read_clusters(clusters, present))
 
 
-def read_labels(y_true, y_proba, *, sample_weight, pos_label, labels, clusters=None):
+def _read_labels(y_true, y_proba, *, sample_weight, pos_label, labels, clusters=None):
     """A `Problem` for each label of an indicator, by name, of the rows in which it is known."""
     refuse_censoring_weights(sample_weight)
     if isinstance(y_proba, Mapping):
@@ -226,3 +237,22 @@ def _name_columns(vectors):
     if vectors.positive_label is None:
         return [0, 1]
     return ["other", np.asarray(vectors.positive_label).item()]
+
+
+def check_labels_alone(**options):
+    """Refuse what a report on several labels does not take."""
+    for name, value in options.items():
+        if value is not None:
+            none = False if value is True else None
+            raise ValueError(
+                f"{name} must be {none} for reduction='multilabel'.{advise_single_label()}"
+            )
+
+
+def check_clinical(problems):
+    """Refuse a clinical section on confidences."""
+    if any(problem.uses_confidence for problem in problems.values()):
+        raise ValueError(
+            "clinical must be False where measures read the confidence; name the label whose "
+            "probability is meant with pos_label."
+        )

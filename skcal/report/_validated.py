@@ -2,13 +2,58 @@
 
 import numpy as np
 
+from skcal._fitting._folds import check_rows
 from skcal._input._groups import read_groups
-from skcal._input._validation import check_flag, check_inside, check_option
+from skcal._input._validation import check_flag, check_inside, check_option, check_rng
+from skcal.model_selection import internal_validation
+from skcal.report._compute import compute_report
 
 _HELD_OUT = "No test set was used: each row was predicted by a model that was fitted on other rows."
 
 
-def check_options(n_rows, *, groups, scale, tolerance, clinical):
+def compute_held_out(
+    estimator,
+    X,
+    y,
+    *,
+    sample_weight,
+    pos_label,
+    clusters,
+    params,
+    confidence_level,
+    n_resamples,
+    n_jobs,
+    progress,
+    random_state,
+    **own,
+):
+    """The fields of a `CalibrationReport` of the rows that the classifier is fitted on."""
+    X, target = check_rows(estimator, X, y)
+    _check_options(len(target), **own)
+    shared = {
+        "sample_weight": sample_weight,
+        "clusters": clusters,
+        "confidence_level": confidence_level,
+        "n_jobs": n_jobs,
+        "random_state": check_rng(random_state),
+    }
+    found = internal_validation(
+        estimator,
+        X,
+        y,
+        method="cv",
+        n_resamples=n_resamples,
+        pos_label=pos_label,
+        params=params,
+        progress=progress,
+        **shared,
+    )
+    labels, risk = _read_held_out(found, target)
+    models, *rest = compute_report(labels, risk, pos_label=found.pos_label, **own, **shared)
+    return {None: _add_validation(models[None], found, target)}, *rest
+
+
+def _check_options(n_rows, *, groups, scale, tolerance, clinical):
     """Raise what `calibration_report` would, before all of the models are fitted."""
     check_option("scale", scale, ("probability", "logit"))
     check_inside("tolerance", tolerance)
@@ -18,13 +63,13 @@ def check_options(n_rows, *, groups, scale, tolerance, clinical):
         read_groups("groups", groups, np.ones(n_rows, dtype=bool), **sizes)
 
 
-def read_held_out(validation, y):
+def _read_held_out(validation, y):
     """Labels of two kinds, all others being one of them, and the column of probabilities."""
     is_other = y != validation.pos_label
     return np.where(is_other, y[is_other][0], y), validation.held_out
 
 
-def add_validation(model, validation, y):
+def _add_validation(model, validation, y):
     """A `ModelReport` that says how it came about."""
     if len(np.unique(y)) > 2:
         labels = ["other", validation.pos_label]
