@@ -5,9 +5,10 @@ import inspect
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.tree import DecisionTreeRegressor
 
-from skcal import diagrams, inference, model_selection, refinement, report, survival
+from skcal import diagrams, inference, model_selection, refinement, regression, report, survival
 from tests.public_objects import list_functions_and_classes, list_methods
 
 # Of few labels in few clusters, which is not what is tested here.
@@ -130,6 +131,11 @@ CALLS = {
     survival.survival_calibration: of_times(survival.survival_calibration, **FEW),
     survival.aj_calibration: lambda rows, **given: survival.aj_calibration(
         rows.event, rows.time, rows.v[:, None], times=[8], **FEW, **given
+    ),
+    regression.distribution_calibration_test: lambda rows, **given: (
+        regression.distribution_calibration_test(
+            rows.amount, stats.norm(5 * rows.v, 3), **FEW, **given
+        )
     ),
     report.calibration_report: of_labels(report.calibration_report, **FEW),
     diagrams.ReliabilityDisplay: of_labels(diagrams.ReliabilityDisplay.estimate),

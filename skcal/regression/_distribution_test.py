@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from skcal._input._clusters import number_clusters, unite_copies
+from skcal._input._predicted._chosen_rows import take_rows
 from skcal._input._predicted._distributions import unwrap
 from skcal._input._predicted._lattice import make_lattice_source
 from skcal._input._predicted._points import Ensemble, Quantiles, read_members
 from skcal._input._predicted._response_rows import check_values, make_pit_source, read_pit, read_ppf
 from skcal._input._validation import check_number, check_sample_weight
 from skcal._numerics.distributions._regression import measure_uniformity
+from skcal._numerics.inference._cluster_signs import N_CHOICES
 from skcal._numerics.inference._monte_carlo import find_pvalue
+from skcal._numerics.inference._signed_pit import SignedPIT, has_known_law
 from skcal._sources._draws import Draws
+from skcal._sources._resamples import Units
+from skcal._tools._least_pvalue import carry_least
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal._tools._words import name_statistic
 from skcal.inference import TestResult
@@ -26,6 +32,7 @@ def distribution_calibration_test(
     *,
     statistic: str | Callable[..., Any] = "pit_calibration_error",
     sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     norm: float = 2,
     n_resamples: int = 999,
     n_jobs: int | None = None,
@@ -35,8 +42,8 @@ def distribution_calibration_test(
     r"""Exact finite-sample test of the calibration of predicted distributions.
 
     Under the hypothesis targets are drawn from the predictions. So they are drawn many times, and
-    the statistic of the sample is compared with those of the draws. Rows must be independent, see
-    :ref:`without-clusters`.
+    the statistic of the sample is compared with those of the draws. Rows must be independent, or
+    belong to independent `clusters`.
 
     Parameters
     ----------
@@ -52,6 +59,10 @@ def distribution_calibration_test(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of "pit_calibration_error". They are fixed: a target is drawn once for
         each row, whatever its weight.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a date that all places are forecast for: rows of
+        a cluster may depend on each other in any way, see :ref:`clusters`. None means independent
+        rows.
     norm : {1, 2, numpy.inf}, default=2
         Of "pit_calibration_error".
     n_resamples : int, default=999
@@ -74,7 +85,8 @@ def distribution_calibration_test(
     ------
     ValueError
         If an argument is invalid, or if a callable does not return a finite float, is used with
-        weights, or with quantiles, which are no distribution to draw from.
+        weights, with quantiles, which are no distribution to draw from, or with clusters and
+        predictions that single rows cannot be taken of.
 
     See Also
     --------
@@ -95,6 +107,21 @@ def distribution_calibration_test(
     ensemble the hypothesis is that the target is exchangeable with the members: a draw takes one of
     the m + 1 numbers of each row for the target.
 
+    **Clusters.** Under the hypothesis the PIT of each row is uniform, however rows of a cluster
+    depend on each other. With H_i the distribution function of the PIT of row i, the residuals
+    :math:`H_i(p) - p` have mean 0 at all p, and "pit_calibration_error" is the norm of their mean.
+    Instead of targets, a sign is drawn for each cluster that its residuals are multiplied with,
+    which preserves the dependence within clusters (a wild bootstrap under the null hypothesis
+    [2]_). This is an approximation for many clusters. It is taken if there are 10 at least, and
+    :math:`\sqrt D\, |\sum_i \mathrm{E} c_i^3| \le 0.15\, (\sum_i \mathrm{E} c_i^2)^{3/2}` both for
+    :math:`c_i = w_i \int \cos(\pi p)\, dH_i` and for :math:`\cos(2 \pi p)`, with D the design
+    effect of c: a sum of the PITs of rare events, such as targets that are hardly ever above 0, is
+    too skewed. Otherwise, and for a function, one row of each cluster is chosen at random, 20
+    times, and the p-value is twice the mean of those of the exact test [3]_: that is valid at every
+    number of clusters, but blind for much of what the rows tell. Statistic and ``null_mean`` are
+    then means over the choices. Where each cluster holds copies of one row, these rows are tested
+    exactly.
+
     The PIT does not see everything: predictions that are wrong for most rows may balance. With
     :func:`distribution_kernel_calibration_error` as `statistic` this is a test of the strong sense
     of calibration. Do not test a model on the rows that it was fitted to.
@@ -103,6 +130,11 @@ def distribution_calibration_test(
     ----------
     .. [1] A. C. Davison, D. V. Hinkley (1997). Bootstrap methods and their application, chapter
        4. Cambridge University Press. :doi:`10.1017/CBO9780511802843`
+    .. [2] A. C. Cameron, J. B. Gelbach, D. L. Miller (2008). Bootstrap-based improvements for
+       inference with clustered errors. Review of Economics and Statistics 90.
+       :doi:`10.1162/rest.90.3.414`
+    .. [3] V. Vovk, R. Wang (2020). Combining p-values via averaging. Biometrika 107.
+       :doi:`10.1093/biomet/asaa027`
 
     Examples
     --------
@@ -116,6 +148,17 @@ def distribution_calibration_test(
     True
     >>> distribution_calibration_test(y_true, narrow, random_state=0).pvalue
     0.001
+
+    Forecasts of 50 places for each of 40 dates, whose errors are correlated:
+
+    >>> date = np.repeat(np.arange(40), 50)
+    >>> shared = rng.normal(size=40)[date]
+    >>> mean = rng.normal(size=2000)
+    >>> y_true, right = rng.normal(mean + 0.8 * shared, 0.6), (mean, np.ones(2000))
+    >>> distribution_calibration_test(y_true, right, random_state=0).pvalue < 0.01
+    True
+    >>> distribution_calibration_test(y_true, right, clusters=date, random_state=0).pvalue > 0.05
+    True
     """
     norm = check_number("norm", norm, minimum=1, allow_infinity=True)
     if norm not in (1, 2, np.inf):
@@ -123,36 +166,73 @@ def distribution_calibration_test(
     draws = Draws(n_resamples, random_state, n_jobs, progress=progress)
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
+    problem: _Targets | _PITs
     if callable(statistic):
         if weights is not None:
             raise ValueError("sample_weight must be None if statistic is a function.")
-        measure = _bind(statistic)
-        observed = measure(targets, distribution)
-        draw_one = _make_target_source(targets, distribution)
+        problem = _Targets(targets, distribution, _bind(statistic))
     elif isinstance(statistic, str) and statistic == "pit_calibration_error":
-
-        def measure(low, high):
-            return measure_uniformity(low, high, weights, norm)
-
-        observed = measure(*read_pit(targets, distribution))
-        draw_one = make_pit_source(targets, distribution)
+        problem = _PITs(targets, distribution, norm)
     else:
         raise ValueError(
             f'statistic must be "pit_calibration_error" or a function; got {statistic!r}.'
         )
+    if clusters is None:
+        found = _test_rows(problem, None, weights, draws)
+    else:
+        found = _test_clusters(problem, targets, distribution, clusters, weights, draws)
+    return found._replace(name=name_statistic(statistic), hypothesis="calibrated distributions")
 
-    def draw(rng, n_draws):
-        return np.array([measure(*draw_one(rng.random(len(targets)))) for _ in range(n_draws)])
 
-    (drawn,) = draws.run(draw)
-    return TestResult(
-        observed,
-        find_pvalue(observed, drawn),
-        observed,
-        null_mean=float(drawn.mean()),
-        name=name_statistic(statistic),
-        hypothesis="calibrated distributions",
-    )
+class _PITs:
+    """Distances of the PIT from uniform, of some of the rows."""
+
+    def __init__(self, targets, distribution, norm):
+        self._ends, self.norm = read_pit(targets, distribution), norm
+        self._draw_ends = make_pit_source(targets, distribution)
+
+    def choose(self, rows, weights):
+        """The statistic of rows, None for all, and a function of random numbers to that of draws.
+
+        The weights are those of the chosen rows.
+        """
+        rows = np.arange(len(self._ends[0])) if rows is None else rows
+        draw_ends = self.make_source(rows)
+
+        def draw(rng):
+            return measure_uniformity(*draw_ends(rng.random(len(rows))), weights, self.norm)
+
+        return measure_uniformity(*(side[rows] for side in self._ends), weights, self.norm), draw
+
+    def make_source(self, rows):
+        """Function of uniform numbers, one for each of the rows, to the ends of their PITs."""
+
+        def draw_ends(u):
+            spread = np.full(len(self._ends[0]), 0.5)
+            spread[rows] = u
+            return [side[rows] for side in self._draw_ends(spread)]
+
+        return draw_ends
+
+
+class _Targets:
+    """The statistic of a function of targets and predictions, of some of the rows."""
+
+    def __init__(self, targets, distribution, measure):
+        self._targets, self._distribution, self._measure = targets, distribution, measure
+
+    def choose(self, rows, _):
+        """See `_PITs`."""
+        targets, distribution = self._targets, self._distribution
+        if rows is not None:
+            distribution = take_rows(distribution, rows, len(targets))
+            targets = targets[rows]
+        draw_one = _make_target_source(targets, distribution)
+
+        def draw(rng):
+            return self._measure(*draw_one(rng.random(len(targets))))
+
+        return self._measure(targets, distribution), draw
 
 
 def _bind(statistic):
@@ -165,6 +245,50 @@ def _bind(statistic):
         return float(value)
 
     return measure
+
+
+def _test_rows(problem, rows, weights, draws):
+    """The exact test of rows that are independent."""
+    observed, draw_one = problem.choose(rows, weights)
+
+    def draw(rng, n_draws):
+        return np.array([draw_one(rng) for _ in range(n_draws)])
+
+    return _compare(observed, draws.run(draw)[0])
+
+
+def _compare(observed, drawn):
+    pvalue = find_pvalue(observed, drawn)
+    return TestResult(observed, pvalue, observed, null_mean=float(drawn.mean()))
+
+
+def _test_clusters(problem, targets, distribution, clusters, weights, draws):
+    """The test by signs of clusters, or by single rows of them where that may not hold."""
+    present = np.ones(len(targets), dtype=bool) if weights is None else weights > 0
+    rows, weights = np.flatnonzero(present), None if weights is None else weights[present]
+    member = number_clusters(clusters, present)
+    ends = np.column_stack(read_pit(targets, distribution))[rows]
+    # Rows with the same target and the same PIT are copies.
+    member, kept, weights = unite_copies(member, ends, targets[rows], weights)
+    rows, (low, high) = rows[kept], ends[kept].T
+    if member is None:
+        return _test_rows(problem, rows, weights, draws)
+    if isinstance(problem, _PITs):
+        source = problem.make_source(rows)
+        if has_known_law(source, low, high, weights, member):
+            signed = SignedPIT(low, high, weights, member, problem.norm)
+            return _compare(problem.choose(rows, weights)[0], draws.run(signed.draw)[0])
+    units, found = Units(len(rows), member), []
+    for _ in range(N_CHOICES):
+        one = units.choose_rows(draws.rng)
+        own = None if weights is None else weights[one]
+        found.append(_test_rows(problem, rows[one], own, draws))
+    value, pvalue, chance = np.mean(
+        [(one.statistic, one.pvalue, one.null_mean) for one in found], 0
+    )
+    pvalue = carry_least(min(1.0, 2 * pvalue), *(one.pvalue for one in found))
+    estimate, _ = problem.choose(rows, weights)
+    return TestResult(float(value), pvalue, estimate, null_mean=float(chance))
 
 
 def _make_target_source(targets, distribution):

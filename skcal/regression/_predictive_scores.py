@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 from scipy.stats.distributions import rv_frozen
 
+from skcal._input._predicted._chosen_rows import take_rows
 from skcal._input._predicted._distributions import Mixture, describe, read_predictions, unwrap
 from skcal._input._predicted._points import (
     Ensemble,
@@ -344,7 +345,7 @@ def _score_rows(targets, distribution):
         return score(targets, distribution), True
     rest = np.flatnonzero(np.isnan(scores))
     if len(rest):
-        scores[rest] = score(targets[rest], _take(distribution, rest, len(targets)))
+        scores[rest] = score(targets[rest], take_rows(distribution, rest, len(targets)))
     return scores, True
 
 
@@ -360,15 +361,6 @@ def _score_in_closed_form(targets, distribution):
     with np.errstate(all="ignore"):
         scores = scale * form((targets - location) / scale, np.asarray(shape, np.float64))
     return np.where(np.isfinite(scores), scores, np.nan)
-
-
-def _take(distribution, rows, n_rows):
-    """Some rows of a frozen distribution of SciPy with one number for each row, or for all."""
-    parts = (distribution.args, tuple(distribution.kwds.values()))
-    args, values = (
-        [np.broadcast_to(np.asarray(value), (n_rows,))[rows] for value in part] for part in parts
-    )
-    return distribution.dist(*args, **dict(zip(distribution.kwds, values, strict=True)))
 
 
 def _score_members(targets, ensemble, is_fair):

@@ -7,6 +7,8 @@ import pytest
 from scipy import stats
 
 from skcal import regression
+from skcal._numerics.distributions._regression import measure_uniformity
+from skcal._numerics.inference._signed_pit import SignedPIT
 from skcal.regression import (
     Ensemble,
     Quantiles,
@@ -145,6 +147,13 @@ def test_weights_are_those_of_the_measure(rng):
     assert result.statistic == pit_calibration_error(u, stats.uniform(), **options)
 
 
+class Only:
+    """A distribution whose rows cannot be taken one by one."""
+
+    def cdf(self, x):
+        return stats.norm.cdf(x)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -155,6 +164,10 @@ def test_weights_are_those_of_the_measure(rng):
          "must not be Quantiles"),
         ({"norm": 3}, "norm must be 1, 2 or numpy.inf; got 3"),
         ({"n_resamples": 0}, "n_resamples must be at least 1"),
+        ({"clusters": [0, 1]}, "clusters must hold one label for each of the 1 rows; got 2"),
+        ({"clusters": [0]}, "clusters must hold at least two clusters"),
+        ({"clusters": [0, 0, 1], "y_true": [1.0, 2.0, 3.0], "statistic": lambda y, law: 1.0,
+          "distribution": Only()}, "must be a frozen distribution of scipy.stats.*; got Only"),
     ],
 )  # fmt: skip
 def test_what_is_refused(options, message):
@@ -162,3 +175,93 @@ def test_what_is_refused(options, message):
         distribution_calibration_test(
             **{"y_true": [0.0], "distribution": stats.norm(), "n_resamples": 9} | options
         )
+
+
+def draw_hub(rng, n_clusters=40, size=8, scale=1.0):
+    """Targets of places whose errors are correlated within a date, their forecasts, and dates."""
+    date = np.repeat(np.arange(n_clusters), size)
+    mean = rng.normal(size=len(date))
+    shared = rng.normal(size=n_clusters)[date]
+    return rng.normal(mean + 0.9 * shared, 0.19**0.5), (mean, np.full(len(date), scale)), date
+
+
+def test_size_and_power_of_dependent_hubs(rng):
+    """Of 120 samples 5 % are rejected by chance: more than 20 have a probability below 1e-6.
+
+    The test of rows rejects half of them: fewer than 5 of 40 have a probability below 1e-6.
+    """
+    options = {"n_resamples": 19, "random_state": rng}
+    hubs = [draw_hub(rng) for _ in range(120)]
+    pvalues = [
+        distribution_calibration_test(y, law, clusters=c, **options)[1] for y, law, c in hubs
+    ]
+    assert np.count_nonzero(np.array(pvalues) <= 0.05) <= 20
+    pvalues = [distribution_calibration_test(y, law, **options)[1] for y, law, _ in hubs[:40]]
+    assert np.count_nonzero(np.array(pvalues) <= 0.05) >= 5
+    y, law, date = draw_hub(rng, n_clusters=100, scale=0.4)
+    assert distribution_calibration_test(y, law, clusters=date, **options).pvalue == 0.05
+
+
+def test_all_signs_of_clusters():
+    """Draws are the distances of signed sums, for points and for intervals, by a fine grid."""
+    rng = np.random.default_rng(2)
+    low = rng.random(12).round(1)
+    high = np.where(rng.random(12) < 0.5, low, np.minimum(low + 0.3, 1.0))
+    weights, member = rng.random(12), np.repeat(np.arange(4), 3)
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    width = np.maximum(high - low, 1e-12)
+    steps = np.clip((grid[:, None] - low) / width, 0.0, 1.0) - grid[:, None]
+    signs = np.array([*product([-1.0, 1.0], repeat=4)]).T
+    gaps = (steps * weights / weights.sum()) @ signs[member]
+    known = {1: np.abs(gaps).mean(0), 2: np.sqrt((gaps**2).mean(0)), np.inf: np.abs(gaps).max(0)}
+    for norm, expected in known.items():
+        signed = SignedPIT(low, high, weights, member, norm)
+        np.testing.assert_allclose(signed.measure(signs), expected, atol=2e-4)
+        plain = measure_uniformity(low, high, weights, norm)
+        assert signed.measure(np.ones((4, 1)))[0] == pytest.approx(plain, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["few", "rare", "function"])
+def test_single_rows_of_clusters_where_signs_may_not_hold(kind, rng):
+    """Twice the mean of exact p-values: what it says of one row of each cluster is right."""
+    y, law, cluster = draw_hub(rng, n_clusters=9 if kind == "few" else 30, size=4)
+    statistic, high = "pit_calibration_error", y + 6
+    if kind == "rare":
+        law, y = stats.poisson(0.05), np.zeros(len(y))
+        y[:2], high = [1, 2], y + 1
+    if kind == "function":
+
+        def statistic(y, law):
+            return abs(float(regression.interval_coverage(y, law, levels=0.5)[0]) - 0.5)
+
+    options = {"clusters": cluster, "random_state": 0, "n_resamples": 19, "statistic": statistic}
+    right = distribution_calibration_test(y, law, **options)
+    assert right.pvalue > 0.1
+    result = distribution_calibration_test(high, law, **options)
+    assert result.pvalue == pytest.approx(0.1)
+    assert result.statistic > 2 * result.null_mean
+    if kind == "function":
+        assert result.estimate == statistic(high, law)
+    else:
+        assert result.estimate == pit_calibration_error(high, law, norm=2)
+
+
+@pytest.mark.parametrize("kind", ["poisson", "ensemble", "mixture", "tuple", "one for all"])
+def test_functions_of_single_rows_get_their_own_predictions(kind, rng):
+    """Rows of a cluster are copies of each other: any one of them is the row itself."""
+    y, mean = rng.normal(size=12).round(1), rng.normal(size=12)
+    laws = {
+        "poisson": lambda rows: stats.poisson(np.exp(mean[rows])),
+        "ensemble": lambda rows: Ensemble(np.column_stack([mean, mean + 1, mean - 2])[rows]),
+        "mixture": lambda rows: regression.Mixture(
+            np.column_stack([mean**2, 1 + 0 * mean])[rows] / (1 + mean[rows, None] ** 2),
+            [stats.norm(mean[rows]), stats.norm(0, 2)],
+        ),
+        "tuple": lambda rows: (mean[rows], np.exp(mean[rows])),
+        "one for all": lambda rows: stats.norm(loc=0.3, scale=2),
+    }
+    y = np.maximum(np.round(y), 0) if kind == "poisson" else y
+    twice = np.repeat(np.arange(12), 2)
+    options = {"random_state": 0, "n_resamples": 19, "statistic": pit_calibration_error}
+    found = distribution_calibration_test(y[twice], laws[kind](twice), clusters=twice, **options)
+    assert found == distribution_calibration_test(y, laws[kind](np.arange(12)), **options)

@@ -5,7 +5,7 @@ import numpy as np
 from skcal._numerics.cells._grid import cumulate
 
 # Shorter intervals count as their upper ends: their slopes would be rounded too coarsely.
-_SHORTEST = 2.0**-26
+SHORTEST = 2.0**-26
 
 
 def center_levels(levels):
@@ -39,7 +39,7 @@ def spread_evenly(low, high, weights):
     """
     mass = np.ones(len(low)) if weights is None else weights.astype(np.float64)
     mass = mass / mass.sum()
-    is_point = high - low < _SHORTEST
+    is_point = high - low < SHORTEST
     jumps = high[is_point]
     starts, ends = low[~is_point], high[~is_point]
     slopes = mass[~is_point] / (ends - starts)
@@ -69,16 +69,22 @@ def measure_uniformity(low, high, weights, norm):
 
 def measure_spread(nodes, before, after, norm):
     """The same for what `spread_evenly` returns."""
-    gaps = after - nodes, before - nodes
+    return float(measure_gaps(np.diff(nodes), before - nodes, after - nodes, norm))
+
+
+def measure_gaps(lengths, before, after, norm):
+    """L1, L2 or largest norm of functions that are linear between nodes `lengths` apart.
+
+    `before` and `after` are the limits from below and the values at the nodes, the first axis.
+    """
     if np.isinf(norm):
-        return float(max(np.abs(gap).max() for gap in gaps))
-    left, right, length = gaps[0][:-1], gaps[1][1:], np.diff(nodes)
+        return np.maximum(np.abs(before).max(axis=0), np.abs(after).max(axis=0))
+    left, right = after[:-1], before[1:]
     if norm == 2:
-        return float(np.sqrt(np.sum(length * (left**2 + left * right + right**2)) / 3))
+        return np.sqrt(lengths @ (left**2 + left * right + right**2) / 3)
     total = np.abs(left) + np.abs(right)
-    crossing = np.divide(left**2 + right**2, total, where=total > 0, out=np.zeros(len(total)))
-    area = np.where(left * right < 0, crossing, total)
-    return float(np.sum(length * area) / 2)
+    crossing = np.divide(left**2 + right**2, total, where=total > 0, out=np.zeros(total.shape))
+    return lengths @ np.where(left * right < 0, crossing, total) / 2
 
 
 def coverage(is_covered, weights):
