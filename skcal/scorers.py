@@ -45,6 +45,7 @@ from skcal.regression import (
     pinball_loss,
     pit_calibration_error,
     quantile_calibration_error,
+    weighted_interval_score,
 )
 
 __all__ = [
@@ -91,6 +92,7 @@ _OF_DISTRIBUTIONS = {
         pinball_loss,
         pit_calibration_error,
         quantile_calibration_error,
+        weighted_interval_score,
     )
 }
 

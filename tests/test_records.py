@@ -35,7 +35,7 @@ from skcal.model_selection import PooledScore, StagedRefinement
 from skcal.monitoring import CalibrationMonitor, GroupedMonitor
 from skcal.recalibration._fitted import FITTED
 from skcal.refinement import RecalibrationGain
-from skcal.regression import Mixture, MultivariateNormal
+from skcal.regression import IntervalScoreDecomposition, Mixture, MultivariateNormal
 from skcal.shift import PerformanceEstimate, PriorEstimate
 from skcal.survival import ACalibration, AJCalibration, DCalibration, MartingaleTest
 from tests.public_objects import is_record, list_functions_and_classes
@@ -188,6 +188,10 @@ SENTENCES = [
         CORPDecomposition(0.18, 0.0131, 0.0831, 0.25),
         "Score 0.18: 0.013 of miscalibration, less 0.0831 of discrimination, plus 0.25 of "
         "uncertainty.",
+    ),
+    (
+        IntervalScoreDecomposition(3.33, 1.5, 0.5, 1.33),
+        "Of the mean score of 3.33, 1.5 is dispersion, 0.5 overprediction and 1.3 underprediction.",
     ),
     (
         DecisionCalibrationWitness(0.3, ">=", 0.0123),

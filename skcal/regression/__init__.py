@@ -28,6 +28,14 @@ from skcal.regression._distribution_kernel import (
 )
 from skcal.regression._distribution_test import distribution_calibration_test
 from skcal.regression._ensemble_scaling import EnsembleScaling
+from skcal.regression._forecast_bias import forecast_bias
+from skcal.regression._interval_scores import (
+    IntervalScoreDecomposition,
+    interval_score,
+    interval_score_decomposition,
+    weighted_interval_score,
+    weighted_interval_score_decomposition,
+)
 from skcal.regression._isotonic_distributional import IsotonicDistributionalRegression
 from skcal.regression._isotonic_means import IsotonicMeans
 from skcal.regression._mean_scaling import MeanScaling
@@ -40,7 +48,6 @@ from skcal.regression._pit import (
 )
 from skcal.regression._predictive_scores import (
     continuous_ranked_probability_score,
-    interval_score,
     pinball_loss,
 )
 from skcal.regression._quantile_recalibration import QuantileRecalibration
@@ -57,6 +64,7 @@ __all__ = [
     "Ensemble",
     "EnsembleScaling",
     "FunctionalCurve",
+    "IntervalScoreDecomposition",
     "IsotonicDistributionalRegression",
     "IsotonicMeans",
     "MeanScaling",
@@ -77,13 +85,17 @@ __all__ = [
     "distribution_kernel_calibration_error",
     "distribution_kernel_mean_embedding_error",
     "expected_normalized_calibration_error",
+    "forecast_bias",
     "interval_coverage",
     "interval_score",
+    "interval_score_decomposition",
     "miscalibration_area",
     "pinball_loss",
     "pit_calibration_error",
     "probability_integral_transform",
     "quantile_calibration_error",
+    "weighted_interval_score",
+    "weighted_interval_score_decomposition",
 ]
 
 #: Full names of all types of skcal that a saved recalibrator of a regressor, or a recalibrated

@@ -14,7 +14,7 @@ from skcal._tools._arrays import read_numbers
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.metrics import CORPDecomposition
-from skcal.regression._predictive_scores import interval_score
+from skcal.regression._interval_scores import interval_score
 
 _FUNCTIONALS = ("mean", "quantile", "expectile")
 

@@ -1,4 +1,4 @@
-"""Proper scores of predictive distributions, quantiles and intervals."""
+"""Proper scores of predictive distributions and quantiles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from skcal._input._predicted._response_rows import (
     evaluate_rows,
     is_discrete,
     read_cdf,
-    read_intervals,
     read_ppf,
     refuse_rows,
 )
@@ -38,7 +37,6 @@ from skcal._numerics.distributions._normal_scores import NormalScores
 from skcal._numerics.distributions._predictive_scores import (
     score_atoms,
     score_ensemble,
-    score_interval,
     score_laplace,
     score_normal,
     score_normal_mixture,
@@ -47,6 +45,7 @@ from skcal._numerics.distributions._predictive_scores import (
 )
 from skcal._numerics.distributions._squared_integral import integrate_squares
 from skcal._tools._typing import ArrayLike
+from skcal.regression._score_averages import average_scores, mark_infinite
 
 # Beyond a number, and quantiles from above, by SciPy's first and second kind of distributions.
 _SF, _ISF = ("sf", "ccdf"), ("isf", "iccdf")
@@ -170,9 +169,9 @@ def continuous_ranked_probability_score(
             f"fair must be False unless distribution is an Ensemble; got {describe(distribution)}."
         )
     if isinstance(distribution, Ensemble):
-        return _average(_score_members(targets, distribution, fair), weights)
+        return average_scores(_score_members(targets, distribution, fair), weights)
     scores, may_diverge = _score_rows(targets, distribution)
-    return _average(scores, weights, may_diverge)
+    return average_scores(scores, weights, may_diverge)
 
 
 def pinball_loss(
@@ -232,92 +231,7 @@ def pinball_loss(
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
     scores = _score_quantiles("y_quantiles", targets, y_quantiles, quantiles)
-    return _average(scores, weights, may_diverge=True)
-
-
-def interval_score(
-    y_true: ArrayLike,
-    y_interval: ArrayLike,
-    *,
-    level: float = 0.9,
-    sample_weight: ArrayLike | None = None,
-) -> float:
-    r"""Interval score (Winkler score), a proper score of central prediction intervals.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        True targets, real numbers.
-    y_interval : array-like of shape (n_samples, 2)
-        Lower and upper ends. An infinite one, such as conformal methods give where rows are few,
-        has an infinite score.
-    level : float, default=0.9
-        Probability of the interval, strictly between 0 and 1.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights.
-
-    Returns
-    -------
-    float
-        The mean score, 0 or more, in the units of the targets; less is better.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid, in particular if an upper end lies below the lower one.
-
-    See Also
-    --------
-    interval_coverage : Share of the targets inside.
-    pinball_loss : The same for quantiles.
-
-    Notes
-    -----
-    With the ends l and u and :math:`\alpha = 1 - \mathrm{level}` [1]_,
-
-    .. math:: (u - l) + \tfrac2\alpha (l - y)_+ + \tfrac2\alpha (y - u)_+ ,
-
-    which is :math:`2 / \alpha` times the sum of the pinball losses of both ends, at the levels
-    :math:`\alpha / 2` and :math:`1 - \alpha / 2`.
-
-    References
-    ----------
-    .. [1] T. Gneiting, A. E. Raftery (2007). Strictly proper scoring rules, prediction, and
-       estimation. Journal of the American Statistical Association 102.
-       :doi:`10.1198/016214506000001437`
-
-    Examples
-    --------
-    >>> from skcal.regression import interval_score
-    >>> interval_score([1.0, 5.0], [[0.0, 2.0], [2.0, 4.0]], level=0.5)
-    4.0
-    """
-    targets = check_values("y_true", y_true)
-    weights = check_sample_weight(sample_weight, len(targets))
-    level, (low, high) = read_intervals(targets, y_interval, level)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = score_interval(targets, low, high, level)
-    scores = _mark_infinite(scores, np.column_stack([low, high]))
-    return _average(scores, weights, may_diverge=True)
-
-
-def _mark_infinite(scores, predictions):
-    """Scores that are infinite where a prediction is, and NaN where only its score is too large."""
-    is_infinite = np.isinf(predictions).any(axis=1)
-    return np.where(is_infinite, np.inf, np.where(np.isinf(scores), np.nan, scores))
-
-
-def _average(scores, weights, may_diverge=False):
-    """Mean of scores, which must be finite unless they are known to be infinite."""
-    if weights is not None:  # a weight of zero equals absence, also of an infinite score
-        scores, weights = scores[weights > 0], weights[weights > 0]
-    if may_diverge and np.isinf(scores).any():
-        return np.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        value = float(np.average(scores, weights=weights))
-    if not np.isfinite(value):
-        raise ValueError("The score must be finite; targets or predictions are too large.")
-    return value
+    return average_scores(scores, weights, may_diverge=True)
 
 
 # --------------------------------------------------------------------------- kinds of predictions
@@ -379,7 +293,7 @@ def _score_quantiles(name, targets, values, quantiles):
     values = read_quantiles(name, values, len(targets), levels)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = score_pinball(targets[:, None], values, levels).mean(axis=1)
-    return _mark_infinite(scores, values)
+    return mark_infinite(scores, values)
 
 
 def _score_family(targets, distribution):

@@ -235,13 +235,18 @@ def sort_quantiles(name, quantiles, n_samples):
     values = read_quantiles(f"The values of {name}", quantiles.values, n_samples, levels)
     order = np.argsort(levels)
     values = values[:, order]
+    refuse_crossing(f"The values of {name}", values)
+    return values, levels[order]
+
+
+def refuse_crossing(name, values):
+    """Raise an error if quantiles of ascending levels are not ascending in each row."""
     n_crossing = np.count_nonzero((values[:, 1:] < values[:, :-1]).any(axis=1))
     if n_crossing:
         raise ValueError(
-            f"The values of {name} must not cross; they do in {n_crossing} of {len(values)} rows. "
+            f"{name} must not cross; they do in {n_crossing} of {len(values)} rows. "
             "Sort them within rows."
         )
-    return values, levels[order]
 
 
 def read_members(name, ensemble, n_samples, *, missing=False):

@@ -155,7 +155,25 @@ def score_pinball(targets, quantiles, levels):
     return np.where(errors >= 0, levels, levels - 1) * errors
 
 
-def score_interval(targets, low, high, level):
-    """Width of an interval, and the distance to a target outside times 2 / (1 - level)."""
-    outside = np.maximum(low - targets, 0.0) + np.maximum(targets - high, 0.0)
-    return (high - low) + 2 / (1 - level) * outside
+def split_interval_score(targets, low, high, level):
+    """Width of an interval, and what too high and too low ones add, for each row."""
+    with np.errstate(invalid="ignore"):  # both ends may be infinite
+        width = np.where(low == high, 0.0, high - low)
+    factor = 2 / (1 - level)
+    over, under = np.maximum(low - targets, 0.0), np.maximum(targets - high, 0.0)
+    return np.stack([width, factor * over, factor * under])
+
+
+def split_weighted_interval_score(targets, quantiles, levels):
+    """The same for the weighted interval score, of sorted levels that are symmetric about 1/2.
+
+    An interval of probability 1 - a has the weight a / 2, the median 1 / 2.
+    """
+    n_pairs, parts = len(levels) // 2, np.zeros((3, len(targets)))
+    for k in range(n_pairs):
+        ends = quantiles[:, k], quantiles[:, -1 - k]
+        parts += levels[k] * split_interval_score(targets, *ends, 1 - 2 * levels[k])
+    if len(levels) % 2:
+        median = quantiles[:, n_pairs]
+        parts += split_interval_score(targets, median, median, 0.0) / 4
+    return parts / (len(levels) / 2)

@@ -87,6 +87,16 @@ def measure_gaps(lengths, before, after, norm):
     return lengths @ np.where(left * right < 0, crossing, total) / 2
 
 
+def bias_of_quantiles(targets, quantiles, levels, place):
+    """Bias of each row, of sorted quantiles with the median at `place`."""
+    n_below = np.count_nonzero(quantiles < targets[:, None], axis=1)
+    n_up_to = np.count_nonzero(quantiles <= targets[:, None], axis=1)
+    largest, smallest = np.append(0.0, levels)[n_up_to], np.append(levels, 1.0)[n_below]
+    median = quantiles[:, place]
+    level = np.where(targets < median, largest, np.where(targets > median, smallest, 0.5))
+    return 1 - 2 * level
+
+
 def coverage(is_covered, weights):
     """Weighted share of the rows that are covered, for each column."""
     if weights is None:
