@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from skcal._input._predicted._distributions import unwrap
-from skcal._input._predicted._points import Ensemble, Quantiles, read_members, sort_quantiles
+from skcal._input._predicted._points import (
+    Ensemble,
+    Quantiles,
+    read_member_weights,
+    read_members,
+    sort_quantiles,
+)
 from skcal._input._predicted._response_rows import check_values, read_pit
 from skcal._input._validation import check_sample_weight
 from skcal._numerics.distributions._regression import bias_of_quantiles
@@ -95,11 +101,14 @@ def forecast_bias(
                 f"The levels of distribution must hold 0.5, the median; got {levels.tolist()}."
             )
         bias = bias_of_quantiles(targets, values, levels, place)
+    elif isinstance(distribution, Ensemble):
+        members = read_members(
+            "distribution", distribution, len(targets), missing=True, weighted=True
+        )
+        own, at = read_member_weights("distribution", distribution, members), targets[:, None]
+        below, up_to = (own.sum(axis=1, where=side) for side in (members < at, members <= at))
+        bias = 1 - (below + up_to) / own.sum(axis=1)
     else:
         low, high = read_pit(targets, distribution)
         bias = 1 - low - high
-        if isinstance(distribution, Ensemble):  # ranks among the members and the target
-            members = read_members("distribution", distribution, len(targets), missing=True)
-            count = np.count_nonzero(~np.isnan(members), axis=1)
-            bias *= (count + 1) / count
     return float(np.average(bias, weights=weights))

@@ -14,6 +14,7 @@ from skcal._input._predicted._points import (
     Ensemble,
     Quantiles,
     check_levels,
+    read_member_weights,
     read_members,
     read_quantiles,
 )
@@ -42,6 +43,7 @@ from skcal._numerics.distributions._predictive_scores import (
     score_normal_mixture,
     score_on_lattice,
     score_pinball,
+    score_weighted_ensemble,
 )
 from skcal._numerics.distributions._squared_integral import integrate_squares
 from skcal._tools._typing import ArrayLike
@@ -99,7 +101,7 @@ def continuous_ranked_probability_score(
     ------
     ValueError
         If an argument is invalid, if the score of a distribution cannot be computed to its
-        accuracy, or if `fair` is True and a row has fewer than two members.
+        accuracy, or if `fair` is True and a row has fewer than two members, or weighted ones.
 
     See Also
     --------
@@ -128,7 +130,8 @@ def continuous_ranked_probability_score(
     slowly, as in Lévy's distribution, the score is infinite; it is finite for the Cauchy
     distribution, which has no mean.
 
-    The members of an ensemble are read as a distribution with as many atoms. If they are m draws
+    The members of an ensemble are read as a distribution with as many atoms, which have the weights
+    of the members as probabilities, see :class:`Ensemble`. If they are m draws
     from a distribution, its score is lower in expectation, by
     :math:`\mathbb{E}|X - X'| / (2 m)`: ensembles with more members are favoured. The fair score
     divides the sum over pairs by m (m - 1) in place of :math:`m^2`, and has the same expectation
@@ -279,7 +282,13 @@ def _score_in_closed_form(targets, distribution):
 
 def _score_members(targets, ensemble, is_fair):
     """CRPS of each row of an ensemble."""
-    members = read_members("distribution", ensemble, len(targets), missing=True)
+    members = read_members("distribution", ensemble, len(targets), missing=True, weighted=True)
+    if ensemble.weights is not None:
+        if is_fair:
+            raise ValueError("fair must be False if members have weights, which no draws have.")
+        weights = read_member_weights("distribution", ensemble, members)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return score_weighted_ensemble(targets, members, weights)
     if is_fair:
         needed = "Each row of the members of distribution must have two that are not NaN if fair"
         refuse_rows(needed, members, np.count_nonzero(~np.isnan(members), axis=1) < 2)

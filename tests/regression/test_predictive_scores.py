@@ -16,9 +16,11 @@ from skcal.regression import (
     MultivariateNormal,
     Quantiles,
     continuous_ranked_probability_score,
+    forecast_bias,
     interval_coverage,
     interval_score,
     pinball_loss,
+    pit_calibration_error,
 )
 
 score = continuous_ranked_probability_score
@@ -375,3 +377,69 @@ def test_infinite_predictions_have_an_infinite_score(end):
         interval_score([0.0], [[0.0, np.nan]])
     with pytest.raises(ValueError, match="The score must be finite"):
         interval_score([0.0], [[-1.7e308, 1.7e308]])
+
+
+@pytest.mark.parametrize(
+    ("y", "members", "weights", "expected"),
+    [
+        (
+            0,
+            np.linspace(-5, 5, 1000),
+            stats.norm.pdf(np.linspace(-5, 5, 1000)),
+            0.23370047937569616,
+        ),
+        (1, [2, 0], [0.5, 0.5], 0.5),
+        (1, [0, 2], [0.8, 0.2], 0.64 + 0.04),
+        (1.5, [0, 2], [8, 2], 0.64 * 1.5 + 0.04 * 0.5),
+        (1, [-1, 3], [0.5, 0.5], 1),
+        (1, [0, 2], [1, 0], 1),
+        (1.5, [0, 1, 2], [1, 1, 1], 1 / 9 + 4 / 9 * 0.5 + 1 / 9 * 0.5),
+        (-1, [0, 1, 2], [1, 1, 1], 1 + 1 / 9 + 4 / 9),
+        (2.5, [0, 1, 2], [1, 1, 1], 4 / 9 + 1 / 9 + 0.5),
+        (1, [0, 1, 2, 3], [0.25] * 4, 3 / 8),
+    ],
+)
+def test_weighted_members_of_properscoring(y, members, weights, expected):
+    """The first is crps_ensemble in its README; the others are in properscoring/tests/test_crps.py.
+
+    Weights may be those of all rows or of each, and missing members have none.
+    """
+    weights = np.array(weights)
+    for given in (weights, 1e300 * weights[None], 1e-300 * weights):
+        assert score([y], Ensemble([members], given)) == pytest.approx(expected, rel=1e-11)
+    padded = Ensemble([[np.nan, *members]], [7.0, *weights])
+    assert score([y], padded) == pytest.approx(expected, rel=1e-11)
+
+
+def test_whole_weights_are_copies_of_members(rng, monkeypatch):
+    """In the score, the bias, the cdf, mean and standard deviation; a few rows at a time."""
+    monkeypatch.setattr(_predictive_scores, "_BLOCK", 20)
+    members, y = rng.normal(size=(9, 5)).round(1), rng.normal(size=9).round(1)
+    counts, masses = np.array([1, 0, 3, 2, 1]), rng.random(9)
+    copies, weighted = Ensemble(np.repeat(members, counts, axis=1)), Ensemble(members, counts)
+    by_row = Ensemble(members, np.outer(rng.random(9) + 0.1, counts))
+    for one in (weighted, by_row):
+        for measure in (score, forecast_bias):
+            expected = measure(y, copies, sample_weight=masses)
+            assert measure(y, one, sample_weight=masses) == pytest.approx(expected, rel=1e-12)
+        np.testing.assert_allclose(one.cdf(y), copies.cdf(y))
+        np.testing.assert_allclose(one.mean(), copies.mean())
+        np.testing.assert_allclose(one.std(), copies.std())
+
+
+@pytest.mark.parametrize(
+    ("weights", "call", "message"),
+    [
+        ([1, -1], score, "weights of distribution must not be negative; got -1"),
+        ([1, np.nan], score, "weights of distribution must be finite"),
+        ([1, 2, 3], score, r"must have shape \(1, 2\), or \(2,\) for all rows; got \(3,\)"),
+        ([0, 0], score, "positive for a member of each row that is not NaN; row 0 has none"),
+        ([1, 2], lambda y, law: score(y, law, fair=True), "fair must be False if members have w"),
+        ([1, 2], interval_coverage, "weights of distribution must be None"),
+        ([1, 2], pit_calibration_error, "weights of distribution must be None"),
+        ([1, 2], lambda y, law: law.ppf(0.5), "weights of the ensemble must be None"),
+    ],
+)
+def test_weights_of_members_that_are_refused(weights, call, message):
+    with pytest.raises(ValueError, match=message):
+        call([0.0], Ensemble([[0.0, 1.0]], weights))

@@ -26,6 +26,10 @@ class Ensemble(NamedTuple):
         Members of the ensemble of each row, in any order. NaN is a missing member, which
         :func:`continuous_ranked_probability_score`, all that is made of the PIT, such as
         :func:`pit_calibration_error`, :func:`interval_coverage`, and the methods here take.
+    weights : array-like of shape (n_members,) or (n_samples, n_members), default=None
+        Non-negative weights of the members, of any scale. :func:`forecast_bias`,
+        :func:`continuous_ranked_probability_score`, `cdf`, `mean` and `std` take them. All else
+        reads ranks, which are not uniform for weighted members, and refuses them.
 
     Notes
     -----
@@ -48,6 +52,7 @@ class Ensemble(NamedTuple):
     """
 
     members: ArrayLike
+    weights: ArrayLike | None = None
 
     def ppf(self, q: float) -> np.ndarray:
         """Quantile of every row, which a target exchangeable with the members is below.
@@ -67,8 +72,9 @@ class Ensemble(NamedTuple):
         Raises
         ------
         ValueError
-            If the members are invalid, or too few for `q`.
+            If the members are invalid, too few for `q`, or weighted.
         """
+        refuse_weights("the ensemble", self)
         members = np.sort(_read_matrix("members", self.members, missing=True), axis=1)
         if not 0 < q < 1:
             raise ValueError(f"q must lie strictly between 0 and 1; got {q}.")
@@ -87,7 +93,7 @@ class Ensemble(NamedTuple):
         return np.clip((1 - part) * low + part * high, low, high)
 
     def cdf(self, x: ArrayLike) -> np.ndarray:
-        """Share of the ensemble members of every row up to a number.
+        """Share of the ensemble members of every row up to a number, by weight.
 
         Parameters
         ----------
@@ -118,8 +124,8 @@ class Ensemble(NamedTuple):
                 f"x must be one number, or one for each of the {len(members)} rows; "
                 f"got shape {at.shape}."
             )
-        n_below = np.count_nonzero(members <= at[..., None], axis=1)
-        return n_below / np.count_nonzero(~np.isnan(members), axis=1)
+        weights = read_member_weights("the ensemble", self, members)
+        return np.sum(weights, axis=1, where=members <= at[..., None]) / weights.sum(axis=1)
 
     def mean(self) -> np.ndarray:
         """Mean of the ensemble members of every row.
@@ -134,7 +140,7 @@ class Ensemble(NamedTuple):
         ValueError
             If the members are invalid.
         """
-        return np.nanmean(_read_matrix("members", self.members, missing=True), axis=1)
+        return self._average(_read_matrix("members", self.members, missing=True))
 
     def std(self) -> np.ndarray:
         """Standard deviation of the ensemble members of every row.
@@ -150,7 +156,13 @@ class Ensemble(NamedTuple):
         ValueError
             If the members are invalid.
         """
-        return np.nanstd(_read_matrix("members", self.members, missing=True), axis=1)
+        members = _read_matrix("members", self.members, missing=True)
+        return np.sqrt(self._average((members - self._average(members)[:, None]) ** 2))
+
+    def _average(self, values):
+        """Means of rows of values of the members, NaN where these are missing."""
+        weights = read_member_weights("the ensemble", self, values)
+        return np.sum(weights * values, axis=1, where=weights > 0) / weights.sum(axis=1)
 
 
 @as_record
@@ -249,8 +261,13 @@ def refuse_crossing(name, values):
         )
 
 
-def read_members(name, ensemble, n_samples, *, missing=False):
-    """Members of an ensemble for each of the rows; some of a row may be NaN where `missing`."""
+def read_members(name, ensemble, n_samples, *, missing=False, weighted=False):
+    """Members of an ensemble for each of the rows.
+
+    Some of a row may be NaN where `missing`, and there may be weights where `weighted`.
+    """
+    if not weighted:
+        refuse_weights(name, ensemble)
     members = _read_matrix(f"The members of {name}", ensemble.members, missing)
     if len(members) != n_samples:
         raise ValueError(
@@ -258,6 +275,36 @@ def read_members(name, ensemble, n_samples, *, missing=False):
             f"got {len(members)}."
         )
     return members
+
+
+def refuse_weights(name, ensemble):
+    """Raise an error if the members of an ensemble have weights."""
+    if ensemble.weights is not None:
+        raise ValueError(
+            f"The weights of {name} must be None: ranks of targets among weighted members are not "
+            "uniform. continuous_ranked_probability_score and forecast_bias take them."
+        )
+
+
+def read_member_weights(name, ensemble, members):
+    """Weights of the members, the largest of each row 1; 0 for missing ones."""
+    weights = np.ones(members.shape[1])
+    if ensemble.weights is not None:
+        weights = read_finite(f"The weights of {name}", ensemble.weights)
+    if weights.shape not in (members.shape, members.shape[1:]):
+        raise ValueError(
+            f"The weights of {name} must have shape {members.shape}, or {members.shape[1:]} for "
+            f"all rows; got {weights.shape}."
+        )
+    check_everywhere(f"The weights of {name}", weights, weights >= 0, "not be negative")
+    weights = np.where(np.isnan(members), 0.0, weights)
+    largest = weights.max(axis=1, keepdims=True)
+    if not largest.all():
+        raise ValueError(
+            f"The weights of {name} must be positive for a member of each row that is not NaN; row "
+            f"{np.flatnonzero(largest == 0)[0]} has none."
+        )
+    return weights / largest
 
 
 def list_blocks(members):

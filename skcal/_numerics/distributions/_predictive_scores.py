@@ -68,6 +68,25 @@ def score_ensemble(targets, members, is_fair):
     return scores if is_fair else np.maximum(scores, 0.0)
 
 
+def score_weighted_ensemble(targets, members, weights):
+    """The same for members with weights, which are 0 for NaN.
+
+    With p the shares of sorted members of the weight, and P_k the sum of the first k of them, half
+    of the mean of |x - x'| is sum_k p_k (2 P_k - p_k - 1) x_k.
+    """
+    scores = np.empty(len(targets))
+    step = max(1, _BLOCK // members.shape[1])
+    for start in range(0, len(targets), step):
+        rows = slice(start, start + step)
+        share = weights[rows] / weights[rows].sum(axis=1, keepdims=True)
+        errors = np.where(share > 0, members[rows] - targets[rows, None], 0.0)
+        order = np.argsort(errors, axis=1)
+        errors, share = (np.take_along_axis(part, order, 1) for part in (errors, share))
+        spread = share * (2 * np.cumsum(share, axis=1) - share - 1)
+        scores[rows] = np.sum(share * np.abs(errors) - spread * errors, axis=1)
+    return np.maximum(scores, 0.0)
+
+
 def score_atoms(targets, values, masses):
     """CRPS of one distribution with atoms at sorted values, for each target."""
     below = np.cumsum(masses)
