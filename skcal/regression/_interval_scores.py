@@ -178,10 +178,10 @@ def interval_score_decomposition(
     """
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
-    level, ends = read_intervals(targets, y_interval, level)
+    level, (low, high) = read_intervals(targets, y_interval, level)
     with np.errstate(over="ignore"):
-        parts = split_interval_score(targets, *ends, level)
-    return _average_parts(parts, np.column_stack(ends), weights)
+        parts = split_interval_score(targets, low, high, level)
+    return _average_parts(parts, np.column_stack([low, high]), weights)
 
 
 def weighted_interval_score(
