@@ -79,7 +79,7 @@ def distribution_calibration_test(
     -------
     TestResult
         The statistic, the p-value, and the mean of the statistic over the draws, ``null_mean``; the
-        estimate is the statistic.
+        estimate is the statistic of all rows.
 
     Raises
     ------
@@ -196,13 +196,14 @@ class _PITs:
 
         The weights are those of the chosen rows.
         """
-        rows = np.arange(len(self._ends[0])) if rows is None else rows
-        draw_ends = self.make_source(rows)
+        ends, draw_ends = self._ends, self._draw_ends
+        if rows is not None:
+            ends, draw_ends = [side[rows] for side in ends], self.make_source(rows)
 
         def draw(rng):
-            return measure_uniformity(*draw_ends(rng.random(len(rows))), weights, self.norm)
+            return measure_uniformity(*draw_ends(rng.random(len(ends[0]))), weights, self.norm)
 
-        return measure_uniformity(*(side[rows] for side in self._ends), weights, self.norm), draw
+        return measure_uniformity(*ends, weights, self.norm), draw
 
     def make_source(self, rows):
         """Function of uniform numbers, one for each of the rows, to the ends of their PITs."""

@@ -18,7 +18,7 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 # Tests of fewer clusters read single rows of them.
 _FEWEST_CLUSTERS = 10
 # Largest skewness for which signs stand for the law under the hypothesis. Tests at 5 % reject 7 to
-# 8 % of calibrated samples where it is 0.22, and 5 % up to 0.15.
+# 8 % of calibrated samples where it is 0.22, and 5 to 6 % at 0.15.
 _LARGEST_SKEWNESS = 0.15
 
 
