@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from skcal._input._censored_times import (
-    read_horizons,
-    read_predicted_risks,
-    read_risks,
-    read_row_times,
-)
+from skcal._input._censored_times import read_horizons, read_risks, read_row_times
 from skcal._input._predicted._means import read_means
-from skcal._input._validation import check_confidence_level, show_labels
+from skcal._input._predicted_risks import read_predicted_risks
+from skcal._input._validation import (
+    check_confidence_level,
+    check_sample_weight,
+    show_labels,
+)
 from skcal._numerics.survival._horizon_risk import bound_horizon
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
@@ -154,6 +154,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         censored: int | None = None,
         strata: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         bandwidth: float | Literal["auto"] = "auto",
         confidence_level: float = 0.95,
         ax: Axes | np.ndarray | None = None,
@@ -189,6 +190,9 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         clusters : array-like of shape (n_samples,), default=None
             Label of the cluster of each row, such as a patient or a question: rows of a cluster may
             depend on each other in any way, see :ref:`clusters`. None means independent rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative sampling weights of any scale, such as those of a case-cohort design, see
+            :ref:`weights-in-inference`.
         bandwidth : float or "auto", default="auto"
             Bandwidth of the curves, as a share of all rows in [0.02, 1].
         confidence_level : float, default=0.95
@@ -210,9 +214,10 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
         level = check_confidence_level(confidence_level)
         known = None
         if horizons is not None:
-            times, risk, known = _choose_horizons(time, times, horizons, risk, survival, cause)
+            given = time, times, horizons, risk, survival, cause, sample_weight
+            times, risk, known = _choose_horizons(*given)
             survival = None
-        places, values, risks, telling, _ = read_predicted_risks(
+        rows = read_predicted_risks(
             event,
             time,
             risk,
@@ -222,14 +227,13 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
             censored=censored,
             strata=strata,
             clusters=clusters,
+            sample_weight=sample_weight,
         )
+        columns = rows.horizons, rows.values.T, rows.risks.T, rows.telling
+        shared = rows.weights, rows.clusters
         curves = [
-            _make_horizon(
-                horizon, read_means(target, predicted, None, clusters), told, width, level
-            )
-            for horizon, target, predicted, told in zip(
-                places, values.T, risks.T, telling, strict=True
-            )
+            _make_horizon(horizon, read_means(target, predicted, *shared), told, width, level)
+            for horizon, target, predicted, told in zip(*columns, strict=True)
         ]
         display = cls(curves=curves, confidence_level=level, expected_curve=known)
         return display.plot(ax, **plot_kwargs)
@@ -335,7 +339,7 @@ class SurvivalReliabilityDisplay(ShownInNotebooks):
             ax.spines[["top", "right"]].set_visible(False)
 
 
-def _choose_horizons(time, times, horizons, risk, survival, cause):
+def _choose_horizons(time, times, horizons, risk, survival, cause, sample_weight):
     """Horizons, the risks up to them, and all times with the means of the risks."""
     known, wanted = read_horizons("times", times), read_horizons("horizons", horizons)
     columns = np.abs(np.subtract.outer(wanted, known)).argmin(axis=1)
@@ -343,8 +347,10 @@ def _choose_horizons(time, times, horizons, risk, survival, cause):
     if not is_known.all():
         missing = wanted[~is_known][0]
         raise ValueError(f"horizons must be among times, {show_labels(known)}; got {missing:g}.")
-    risks = read_risks(risk, survival, cause, (len(read_row_times(time)), len(known)))
-    return wanted, risks[:, columns], (known, risks.mean(axis=0))
+    n_rows = len(read_row_times(time))
+    risks = read_risks(risk, survival, cause, (n_rows, len(known)))
+    weights = check_sample_weight(sample_weight, n_rows)
+    return wanted, risks[:, columns], (known, np.average(risks, axis=0, weights=weights))
 
 
 def _make_horizon(horizon, rows, telling, bandwidth, level):

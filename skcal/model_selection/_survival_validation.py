@@ -9,7 +9,8 @@ import numpy as np
 
 from skcal._fitting._folds import check_outcome_rows
 from skcal._fitting._survival_curves import find_curves, read_risks_at
-from skcal._input._censored_times import read_horizons, read_outcomes, read_strata, read_times
+from skcal._input._censored_times import read_horizons, read_outcomes, read_times
+from skcal._input._strata import read_strata
 from skcal._input._validation import (
     check_confidence_level,
     check_integer,

@@ -6,14 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._censored_times import (
-    list_telling,
-    read_causes,
-    read_horizons,
-    read_risks,
-    read_strata,
-)
+from skcal._input._censored_times import read_causes, read_horizons, read_risks
 from skcal._input._clusters import list_independent, read_clusters
+from skcal._input._predicted_risks import list_telling
+from skcal._input._strata import read_strata
 from skcal._input._validation import check_integer, check_number, check_rng
 from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._numerics.survival._censoring import draw_mean_gaps, find_incidence, find_mean_gap

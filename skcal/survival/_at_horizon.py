@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._censored_times import check_horizon, read_causes, read_strata
+from skcal._input._censored_times import check_horizon, read_causes
 from skcal._input._censoring_weights import CensoringWeights
-from skcal._numerics.survival._censoring import find_followed
+from skcal._input._strata import read_others, read_strata
+from skcal._input._validation import check_sample_weight
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 
@@ -22,8 +23,9 @@ class HorizonOutcomes(NamedTuple):
     y_true : ndarray of int of shape (n_samples,)
         1 where the event came up to the horizon; 0 where it did not, or where that is not known.
     sample_weight : ndarray of shape (n_samples,)
-        0 where it is not known, and else at least 1. The array knows that it depends on the
-        outcomes: tests that cannot allow for it refuse it, and parts of it.
+        0 where it is not known, and else at least 1, or the sampling weight of the row. The array
+        knows that it depends on the outcomes: tests that cannot allow for it refuse it, and parts
+        of it.
     """
 
     y_true: np.ndarray
@@ -38,6 +40,8 @@ def at_horizon(
     strata: ArrayLike | None = None,
     cause: int | None = None,
     censored: int | None = None,
+    censoring: ArrayLike | tuple[ArrayLike, ...] | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> HorizonOutcomes:
     r"""Outcomes at a time horizon, with weights that correct for censoring (IPCW).
 
@@ -61,6 +65,14 @@ def at_horizon(
     censored : int, default=None
         Code of censored rows, used with `cause`: 1 where R has 1 = censored, 2 = dead. None is 0,
         which must then occur; 0 says that it need not, because all rows may have had an event.
+    censoring : tuple (event, time) or (event, time, strata), or array-like, default=None
+        Other rows, such as those on which the model was fitted, from which it is learned how rows
+        are censored. Also in the form of ``y`` in :class:`RiskRecalibration`: a structured array of
+        scikit-survival, or two columns. Events are coded as in `event`; with `strata` give theirs.
+        None learns it from the rows themselves.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative sampling weights of any scale, by which weights are multiplied, such as those
+        of a case-cohort design.
 
     Returns
     -------
@@ -70,8 +82,9 @@ def at_horizon(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if the last rows of a stratum are censored before the horizon,
-        so that nobody knows what comes then.
+        If an argument is invalid, if the last rows of a stratum are censored before the horizon, so
+        that nobody knows what comes then, or if a row is followed for longer, up to the horizon,
+        than all rows of `censoring`.
 
     Warns
     -----
@@ -100,8 +113,15 @@ def at_horizon(
     rows, if censoring depends neither on the event nor on the predictions, or only through the
     strata.
 
-    The weights sum to the number of rows. Without strata the weighted mean of the outcomes is the
-    Kaplan-Meier estimate of the risk, and with `cause` that of Aalen and Johansen.
+    The weights sum to the number of rows, or to the sum of `sample_weight`. Without strata the
+    weighted mean of the outcomes is the Kaplan-Meier estimate of the risk, and with `cause` that of
+    Aalen and Johansen.
+
+    With `censoring` G is that of the other rows, and the weight of a row depends on no other row of
+    its sample. The weights then sum to the number of rows only on average. Weighted means divide by
+    the sum of the weights w, and ``brier_score`` of scikit-survival by the number of rows: it is
+    the weighted mean times the mean of w. Rows must be censored as the others are; if they were
+    recruited later, and followed for a shorter time, they are not.
 
     Whether censoring depends on a covariate x can be seen: the weighted mean of x is then another
     than its mean over all rows, also where x is the predicted risk. Then make strata of x.
@@ -136,6 +156,13 @@ def at_horizon(
     >>> from skcal.survival import at_horizon
     >>> at_horizon([1, 0, 1, 0], [1, 2, 3, 4], horizon=3)
     HorizonOutcomes(y_true=array([1, 0, 1, 0]), sample_weight=array([1. , 0. , 1.5, 1.5]))
+
+    Other rows, of which one in four is censored before the horizon:
+
+    >>> known = [0, 1, 1, 0], [1, 2, 3, 4]
+    >>> at_horizon([1, 0, 1, 0], [1, 2, 3, 4], horizon=3, censoring=known).sample_weight.round(2)
+    array([1.  , 0.  , 1.33, 1.33])
+
     >>> rng = np.random.default_rng(0)
     >>> rate = rng.uniform(0.05, 0.5, size=5000)
     >>> time, end = rng.exponential(1 / rate), rng.exponential(5, size=5000)
@@ -146,14 +173,14 @@ def at_horizon(
     """
     is_event, is_outcome, times = read_causes(event, time, cause, censored)
     horizon = check_horizon(horizon)
-    parts = read_strata(strata, is_event, times)
+    given = check_sample_weight(sample_weight, len(times))
+    others = None if censoring is None else read_others(censoring, cause, censored)
+    parts = read_strata(strata, is_event, times, given, others)
     parts.check_followed("horizon", horizon)
     parts.warn_of_few(np.array([horizon]))
     is_over = is_event & (times <= horizon)
-    weights = np.zeros(len(times))
-    for rows in parts.split():
-        followed = find_followed(is_event[rows], times[rows], np.minimum(times[rows], horizon))
-        is_known = is_over[rows] | (times[rows] >= horizon)
-        weights[rows[is_known]] = 1 / followed[is_known]
+    numbers = np.where(is_over | (times >= horizon), 1.0 if given is None else given, 0.0)
+    followed = parts.find_followed(np.minimum(times, horizon))
+    weights = np.divide(numbers, followed, where=numbers > 0, out=np.zeros(len(times)))
     y_true = (is_over & is_outcome).astype(np.intp)
     return HorizonOutcomes(y_true, weights.view(CensoringWeights))

@@ -6,7 +6,9 @@ from numbers import Real
 
 import numpy as np
 
-from skcal._input._censored_times import check_horizon, read_causes, read_horizons, read_strata
+from skcal._input._censored_times import check_horizon, read_causes, read_horizons
+from skcal._input._strata import read_others, read_strata
+from skcal._input._validation import check_sample_weight
 from skcal._tools._typing import ArrayLike
 
 
@@ -18,6 +20,8 @@ def pseudo_values(
     strata: ArrayLike | None = None,
     cause: int | None = None,
     censored: int | None = None,
+    censoring: ArrayLike | tuple[ArrayLike, ...] | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> np.ndarray:
     r"""Pseudo-values: numbers that stand for the outcomes of censored rows at a horizon.
 
@@ -42,6 +46,13 @@ def pseudo_values(
         None says that there is one kind.
     censored : int, default=None
         Code of censored rows, used with `cause`, see :func:`at_horizon`.
+    censoring : tuple (event, time) or (event, time, strata), or array-like, default=None
+        Other rows, such as those on which the model was fitted, of which the estimate is, see
+        Notes; in the forms of :func:`at_horizon`. None takes the rows themselves.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative sampling weights of any scale, such as those of a case-cohort design: a row of
+        weight 2 counts as two rows. Give the same weights to what takes the pseudo-values. None
+        with `censoring`, whose rows have none.
 
     Returns
     -------
@@ -52,7 +63,8 @@ def pseudo_values(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if the last rows of a stratum are censored before a horizon.
+        If an argument is invalid, if the last rows of a stratum are censored before a horizon, or
+        if a row is followed for longer, up to a horizon, than all rows of `censoring`.
 
     Warns
     -----
@@ -80,6 +92,17 @@ def pseudo_values(
     mean of the pseudo-values is :math:`\hat F(h)`. If censoring depends neither on the event nor on
     the features, or only through the strata, within which all is computed, the mean given the
     features converges to the risk given these [3]_. At equal times events come before censoring.
+
+    With `sample_weight` v the estimate is that of these weights, n is their sum, and the derivative
+    is taken at w = v, so that the weighted mean of the pseudo-values is :math:`\hat F(h)`. Rows
+    with whole weights have the values of repeated rows.
+
+    With `censoring` the estimate is that of the other rows, to which the row is added with a weight
+    that tends to 0. A pseudo-value then depends on no other row of its sample, and its mean given
+    the features is the risk if rows are censored as the others are, whatever the risks of the
+    others: events of each row are divided by the probability not to be censored before, and what is
+    added for a censored row has the mean 0. Where censoring is not the same, the mean of all
+    pseudo-values is wrong, too; without `censoring` it is not.
 
     Each pseudo-value depends on all rows, but so little that they may be treated as independent:
     variances are then not too small for many rows [3]_. They are those of the actual rows, however
@@ -111,6 +134,12 @@ def pseudo_values(
     >>> pseudo_values([1, 0, 1, 0], [1, 2, 3, 4], horizon=3).round(3)
     array([ 1.  ,  0.5 ,  1.25, -0.25])
 
+    Of other rows one was censored before the horizon, and one had the event:
+
+    >>> known = [0, 1, 1, 0], [1, 2, 4, 5]
+    >>> pseudo_values([1, 0, 1, 0], [1, 2, 3, 4], horizon=3, censoring=known).round(3)
+    array([ 1.   ,  0.   ,  1.333, -0.   ])
+
     >>> import numpy as np
     >>> from skcal.inference import mean_calibration_test
     >>> rng = np.random.default_rng(0)
@@ -126,7 +155,14 @@ def pseudo_values(
     is_event, is_kind, seen = read_causes(event, time, cause, censored)
     is_one = isinstance(horizon, Real)
     horizons = np.array([check_horizon(horizon)]) if is_one else read_horizons("horizon", horizon)
-    parts = read_strata(strata, is_event, seen)
+    weights = check_sample_weight(sample_weight, len(seen))
+    others = None if censoring is None else read_others(censoring, cause, censored)
+    if weights is not None and others is not None:
+        raise ValueError(
+            "sample_weight must be None with censoring, of whose rows the estimate is; give the "
+            "weights to what takes the pseudo-values."
+        )
+    parts = read_strata(strata, is_event, seen, weights, others)
     parts.check_followed("horizon", horizons[-1])
     values = parts.find_pseudo_values(is_kind, horizons)
     return values[:, 0] if is_one else values

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcal._fitting._folds import restored_on_error
 from skcal._fitting._held_out import makes_folds, split_rows
-from skcal._input._censored_times import read_horizons, read_strata
+from skcal._input._censored_times import read_horizons
 from skcal._input._risk_curves import read_kinds, read_risk_columns, refuse_survival
+from skcal._input._strata import read_strata
 from skcal._input._validation import check_integer, check_number, check_sample_weight
 from skcal._numerics.recalibration._deal import repeat_ties
 from skcal._numerics.recalibration._pooling import fit_pool

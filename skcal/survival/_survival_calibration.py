@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from skcal._estimates._risk_words import judge_risks, tell_certain
-from skcal._input._censored_times import read_predicted_risks
 from skcal._input._predicted._means import read_means
+from skcal._input._predicted_risks import read_predicted_risks
 from skcal._input._reduction import Predictions
 from skcal._input._validation import check_confidence_level, check_rng
 from skcal._numerics.inference._classical_tests import correct_pvalues
-from skcal._numerics.survival._horizon_risk import bound_error, bound_horizon, judge_mean_risk
+from skcal._numerics.survival._horizon_risk import (
+    bound_error,
+    bound_horizon,
+    judge_mean_risk,
+    weigh_event,
+)
 from skcal._numerics.survival._pseudo_values import average_over_time
 from skcal._sources._bound_measure import bind_measure
 from skcal._sources._cross_fit import N_PAIRS, cross_fit_source
@@ -150,6 +155,7 @@ def survival_calibration(
     censored: int | None = None,
     strata: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     confidence_level: float = 0.95,
     n_resamples: int = 999,
     progress: bool | Callable[..., Any] | None = None,
@@ -182,6 +188,9 @@ def survival_calibration(
     clusters : array-like of shape (n_samples,), default=None
         Label of the cluster of each row, such as a patient or a question: rows of a cluster may
         depend on each other in any way, see :ref:`clusters`. None means independent rows.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative sampling weights of any scale, which may depend on the outcomes, such as those
+        of a case-cohort design, see :ref:`weights-in-inference`.
     confidence_level : float, default=0.95
         Level of each interval, in (0, 1).
     n_resamples : int, default=999
@@ -308,7 +317,7 @@ def survival_calibration(
     Up to 3, 67.5 % have the event and 52.7 % were expected: risks are 22.0 % too low (p <= 0.006).
     """
     confidence_level, rng = check_confidence_level(confidence_level), check_rng(random_state)
-    horizons, values, risks, telling, shares = read_predicted_risks(
+    rows = read_predicted_risks(
         event,
         time,
         risk,
@@ -318,43 +327,45 @@ def survival_calibration(
         censored=censored,
         strata=strata,
         clusters=clusters,
+        sample_weight=sample_weight,
     )
-    options = {"clusters": clusters, "confidence_level": confidence_level}
-    draws = {"clusters": clusters, "n_resamples": n_resamples, "progress": progress}
-    found = [
-        _describe(*one, options, draws, rng)
-        for one in zip(horizons, values.T, risks.T, telling, shares, strict=True)
-    ]
+    shared = {"sample_weight": rows.weights, "clusters": rows.clusters}
+    options = shared | {"confidence_level": confidence_level}
+    draws = shared | {"n_resamples": n_resamples, "progress": progress}
+    columns = rows.horizons, rows.values.T, rows.risks.T, rows.telling, rows.shares
+    found = [_describe(*one, options, draws, rng) for one in zip(*columns, strict=True)]
     pvalues = correct_pvalues([one.test.pvalue for one in found])
     pvalues = [carry_least(p, one.pvalue) for p, one in zip(pvalues, found, strict=True)]
     found = [one._replace(pvalue=p) for one, p in zip(found, pvalues, strict=True)]
-    lost, expected = (average_over_time(curves, horizons) for curves in (values, risks))
-    _, over_time, _ = _compare(read_means(lost, expected, clusters=clusters), confidence_level)
+    lost, expected = (average_over_time(one, rows.horizons) for one in (rows.values, rows.risks))
+    _, over_time, _ = _compare(read_means(lost, expected, **shared), confidence_level)
     return SurvivalCalibration(found, min(pvalues), over_time)
 
 
 def _describe(horizon, target, predicted, telling, share, options, draws, rng):
     """What one horizon tells, its p-value not yet corrected for the others."""
-    clusters, level = options["clusters"], options["confidence_level"]
-    rows = read_means(target, predicted, clusters=clusters)
+    level = options["confidence_level"]
+    rows = read_means(target, predicted, options["sample_weight"], options["clusters"])
     observed, ratio, pvalue = _compare(rows, level, telling)
     seed = int(rng.integers(1 << 31))
     test = mean_calibration_test(target, predicted, random_state=seed, **draws)
     is_open = (predicted > 0) & (predicted < 1)
     coefficients = _fit_log_odds(target[is_open], predicted[is_open], is_open, options)
     error = _bound_smooth_ece(rows, level, rng)
+    mean = float(np.average(rows.predictions, weights=rows.weights))
     if pvalue is None:
         parts = rows.targets, np.ones(len(rows.targets)), rows.predictions
         events, sizes, expected = map(rows.sum_units, parts)
+        share = share * weigh_event(rows.predictions, rows.list_weights())
         pvalue = judge_mean_risk(events, sizes, expected.sum(), share)
         test = test._replace(pvalue=min(test.pvalue, pvalue))
     else:
         test = test._replace(pvalue=pvalue)
-        ends = bound_error(error.estimate, observed, predicted.mean())
+        ends = bound_error(error.estimate, observed, mean)
         error = Interval(error.estimate, *ends)
     return HorizonCalibration(
         float(horizon),
-        float(np.average(rows.predictions, weights=rows.weights)),
+        mean,
         observed,
         ratio,
         *coefficients,
@@ -367,9 +378,10 @@ def _describe(horizon, target, predicted, telling, share, options, draws, rng):
 
 def _fit_log_odds(target, predicted, is_open, options):
     """Intercept and slope of the rows whose risks have log odds."""
-    clusters = options["clusters"]
-    if clusters is not None:
-        options = options | {"clusters": np.asarray(clusters)[is_open]}
+    parts = {name: options[name] for name in ("sample_weight", "clusters")}
+    options = options | {
+        name: None if values is None else values[is_open] for name, values in parts.items()
+    }
     try:
         scaled = mean_recalibration(target, predicted, link="logit", **options)
     except ValueError:  # they do not exist

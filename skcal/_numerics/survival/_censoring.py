@@ -8,22 +8,23 @@ _LARGEST_STAND, _LARGEST_SHARE = 2.0, 0.1
 _BLOCK = 4096
 
 
-def find_followed(event, time, places):
+def find_followed(event, time, places, weights=None):
     """Kaplan-Meier estimate of the probability not to be censored before each place.
 
     At equal times events come first: a row that is censored at t has no event up to t, and is not
-    at risk of being censored there if it has one.
+    at risk of being censored there if it has one. A row of weight w counts as w rows.
     """
     times, number = np.unique(time, return_inverse=True)
-    events = np.bincount(number, event, len(times))
-    censored = np.bincount(number, ~event, len(times))
-    at_risk = len(time) - np.cumsum(events + censored) + censored
+    rows = np.bincount(number, weights, len(times))
+    censored = np.bincount(number, ~event if weights is None else ~event * weights, len(times))
+    later = np.append(np.cumsum(rows[:0:-1])[::-1], 0.0)
+    at_risk = later + censored
     kept = 1 - np.divide(censored, at_risk, where=censored > 0, out=np.zeros(len(times)))
     followed = np.append(1.0, np.cumprod(kept))
     return followed[np.searchsorted(times, places, side="left")]
 
 
-def average_share(event, time, places, survival):
+def average_share(event, time, places, survival, weights=None):
     """Mean of 1 / G, which an event counts for up to the last place if times are censored.
 
     G is `find_followed`, and `survival` the expected probabilities to have no event, at ascending
@@ -35,14 +36,23 @@ def average_share(event, time, places, survival):
     steps = np.diff(np.exp(-np.interp(ends, places, logs)))
     if not steps.any():
         steps = np.diff(ends)
-    followed = np.maximum(find_followed(event, time, ends[1:]), 1 / len(time))
+    followed = np.maximum(find_followed(event, time, ends[1:], weights), 1 / len(time))
     return float(steps @ (1 / followed) / steps.sum())
 
 
-def find_stand(event, time, places):
-    """For how many rows one that is left at each place stands, and whether these are too many."""
-    stands = 1 / find_followed(event, time, np.minimum(places, time.max()))
-    return stands, (stands > _LARGEST_STAND) & (stands > _LARGEST_SHARE * len(time))
+def find_stand(event, time, places, weights=None, n_rows=np.inf):
+    """For how many rows one that is left at each place stands, and for which share of all.
+
+    All are the rows from which this is learned, or other `n_rows` if they are fewer. Last, whether
+    these are too many. Weighted rows are as many of equal weight as tell as much of a mean.
+    """
+    if weights is None:
+        n_rows = min(len(time), n_rows)
+    else:
+        n_rows = min(weights.sum() ** 2 / (weights @ weights), n_rows)
+    stands = 1 / find_followed(event, time, np.minimum(places, time.max()), weights)
+    shares = stands / n_rows
+    return shares, (stands > _LARGEST_STAND) & (shares > _LARGEST_SHARE)
 
 
 def find_incidence(event, is_kind, time, places):

@@ -39,6 +39,14 @@ def judge_mean_risk(actual, counts, expected, share):
     return float(EventLaw(size, True).find_pvalues(*sums, "two-sided"))
 
 
+def weigh_event(risks, weights):
+    """Mean weight of an event, if weights do not depend on events."""
+    spread = weights * (risks * (1 - risks))
+    if not spread.any():  # all risks are 0 or 1
+        spread = weights
+    return float((weights @ spread) / spread.sum())
+
+
 def bound_error(error, observed, expected):
     """Ends of the SmoothECE where outcomes do not vary, from those of the observed risk.
 
