@@ -190,40 +190,49 @@ SURVIVAL_HEADER += ["``d_calibration``", "``randomized=True``"]
 SURVIVAL_MODELS = {"right": (1, 1), "hazards x 1.3": (1, 1.3), "wrong shape": (1.25, 1)}
 
 
-def draw_followed(rng, censoring, whole):
-    """Rates, events and times of 500 rows, censored at a rate, in whole years or not."""
+def draw_followed(rng, censoring, kind):
+    """Rates of 500 rows, and between which times events come, infinite where rows are censored.
+
+    Visits are one to three years apart.
+    """
     rate = rng.uniform(0.05, 0.5, 500)
     time = rng.exponential(1 / rate)
     end = rng.exponential(1 / censoring, 500) if censoring else np.full(500, np.inf)
-    if whole:
+    if kind == "visits":
+        now, lower, upper = np.zeros(500), np.zeros(500), np.full(500, np.inf)
+        while ((now <= end) & np.isinf(upper)).any():
+            now = now + rng.uniform(1, 3, 500)
+            is_seen = (now <= end) & np.isinf(upper)
+            upper = np.where(is_seen & (time <= now), now, upper)
+            lower = np.where(is_seen & (time > now), now, lower)
+        return rate, lower, upper
+    if kind == "whole years":
         time, end = np.ceil(time), np.ceil(end)
-    return rate, time <= end, np.minimum(time, end)
+    width = float(kind == "whole years")
+    return rate, np.where(time <= end, time - width, end), np.where(time <= end, time, np.inf)
 
 
-def try_survival(rng, censoring, whole, power, factor):
+def try_survival(rng, censoring, kind, power, factor):
     """Share of censored rows, and whether each test rejects."""
-    rate, event, seen = draw_followed(rng, censoring, whole)
-    curve = [np.exp(-factor * (rate * t) ** power) for t in (seen, seen - whole)]
-    data = {"event": event, "survival": curve[0]}
-    if whole:
-        data["survival_before"] = curve[1]
+    rate, lower, upper = draw_followed(rng, censoring, kind)
+    before, survival = (np.exp(-factor * (rate * t) ** power) for t in (lower, upper))
+    data = {"event": None, "survival": survival, "survival_before": before}
     found = (
         martingale_test(**data),
         a_calibration(**data, random_state=rng),
         d_calibration(**data),
         d_calibration(**data, randomized=True, random_state=rng),
     )
-    return [1 - event.mean(), *(test.pvalue <= 0.05 for test in found)]
+    return [np.isinf(upper).mean(), *(test.pvalue <= 0.05 for test in found)]
 
 
 def tabulate_survival(n_samples):
     rng = np.random.default_rng(0)
-    cases = product((False, True), (0, 0.12, 0.4), SURVIVAL_MODELS)
-    for whole, censoring, name in show_progress(cases, "survival"):
-        settings = rng, censoring, whole, *SURVIVAL_MODELS[name]
+    cases = product(("continuous", "whole years", "visits"), (0, 0.12, 0.4), SURVIVAL_MODELS)
+    for kind, censoring, name in show_progress(cases, "survival"):
+        settings = rng, censoring, kind, *SURVIVAL_MODELS[name]
         censored, *rates = np.mean([try_survival(*settings) for _ in range(n_samples)], axis=0)
-        time = "whole years" if whole else "continuous"
-        yield [time, f"{censored:.2f}", name, *(f"{rate:.3f}" for rate in rates)]
+        yield [kind, f"{censored:.2f}", name, *(f"{rate:.3f}" for rate in rates)]
 
 
 def list_times():

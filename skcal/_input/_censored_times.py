@@ -189,14 +189,16 @@ def _advise_on_axes(name, found, shape):
     return f" Of several kinds of events pass those of one: {' or '.join(ways)}." if ways else ""
 
 
-def read_row_times(time):
-    """Times of rows, finite and not negative, as a float64 array."""
+def read_row_times(time, *, allow_infinity=False):
+    """Times of rows, not negative and finite, or infinite where that is allowed, as float64."""
     time = read_numbers("time", time).astype(np.float64)
     if time.ndim != 1 or len(time) == 0:
         raise ValueError(f"time must be one-dimensional and not empty; got shape {time.shape}.")
-    if not (np.isfinite(time) & (time >= 0)).all():
-        bad = np.flatnonzero(~(np.isfinite(time) & (time >= 0)))[0]
-        raise ValueError(f"time must be finite and not negative; got {time[bad]} at row {bad}.")
+    is_good = (time >= 0) & (np.isfinite(time) | allow_infinity)
+    if not is_good.all():
+        bad = np.flatnonzero(~is_good)[0]
+        need = "not be negative" if allow_infinity else "be finite and not negative"
+        raise ValueError(f"time must {need}; got {time[bad]} at row {bad}.")
     return time
 
 

@@ -30,7 +30,8 @@ def read_others(censoring, cause, censored):
     try:
         if isinstance(censoring, tuple):
             if len(censoring) not in (2, 3):
-                raise ValueError(f"needs event and time, or these and strata; got {len(censoring)}")
+                count = "1 part" if len(censoring) == 1 else f"{len(censoring)} parts"
+                raise ValueError(f"must be (event, time) or (event, time, strata); got {count}.")
             event, time, *rest = censoring
             labels = rest[0] if rest else None
         else:
@@ -162,8 +163,8 @@ def read_strata(strata, is_event, time, weights=None, others=None):
     """`Strata` of rows with these events and times."""
     weights = None if weights is None else weights.astype(np.float64)
     if others is not None and (strata is None) != (others.labels is None):
-        need = "(event, time, strata) with" if others.labels is None else "without strata if no"
-        raise ValueError(f"censoring must be {need} strata are given for the rows themselves.")
+        need = "(event, time, strata) with" if others.labels is None else "(event, time) without"
+        raise ValueError(f"censoring must be {need} strata of the rows themselves.")
     if strata is None:
         member = np.zeros(len(time), dtype=np.intp)
         alike = None if others is None else np.zeros(len(others.time), dtype=np.intp)

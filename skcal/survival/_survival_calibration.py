@@ -282,6 +282,12 @@ def survival_calibration(
     left, and in 95 to 96 % where ten were. Choose times at which ten rows or more are left, of each
     stratum.
 
+    With `sample_weight` pseudo-values are those of weighted rows, and all else is weighted, too. Of
+    200 case-cohort samples, with all of 190 cases on average, or 60, and a tenth or a fifth of the
+    others, intervals covered in 96 to 99 %, and tests at 5 % rejected 3 %. Where weights differ and
+    no row has had the event, or all have, rows do not tell of those that they stand for: intervals
+    hold all that is possible.
+
     Censoring must depend neither on the event nor on the features, or only through `strata`. Where
     the half of the rows with the higher risks was nine times as likely to be censored at any time,
     the interval of the ratio covered in 54 % of samples of 300 rows, and in 93 % with these halves
@@ -356,8 +362,8 @@ def _describe(horizon, target, predicted, telling, share, options, draws, rng):
     if pvalue is None:
         parts = rows.targets, np.ones(len(rows.targets)), rows.predictions
         events, sizes, expected = map(rows.sum_units, parts)
-        share = share * weigh_event(rows.predictions, rows.list_weights())
-        pvalue = judge_mean_risk(events, sizes, expected.sum(), share)
+        weight = weigh_event(rows.predictions, rows.list_weights())
+        pvalue = judge_mean_risk(events, sizes, expected.sum(), share, weight)
         test = test._replace(pvalue=min(test.pvalue, pvalue))
     else:
         test = test._replace(pvalue=pvalue)

@@ -515,3 +515,21 @@ def test_brier_score_of_the_documentation_of_scikit_survival(sksurv):
     outcomes = at_horizon(y["cens"], y["time"], horizon=1825)
     found = brier_score_loss(outcomes.y_true, risk, sample_weight=outcomes.sample_weight)
     assert found == pytest.approx(0.20881843, abs=1e-4)
+
+
+def test_brier_scores_with_the_censoring_of_training_rows(sksurv):
+    """Without ties of events and censored rows, so that both curves of censoring are alike."""
+    module, rng = pytest.importorskip("sksurv.metrics"), np.random.default_rng(0)
+    rows = []
+    for n in (300, 80):
+        time, end = rng.exponential(1, n), np.minimum(rng.exponential(1.5, n), 3 + rng.random(n))
+        pairs = list(zip(time <= end, np.minimum(time, end), strict=True))
+        rows.append(np.array(pairs, dtype=[("event", bool), ("time", float)]))
+    train, test = rows
+    test = test[test["time"] < train["time"].max()]
+    survival = rng.uniform(0.2, 0.8, len(test))
+    for horizon in (0.3, 0.7, 1.2):
+        expected = module.brier_score(train, test, survival, horizon)[1][0]
+        y, weights = at_horizon(test["event"], test["time"], horizon=horizon, censoring=train)
+        found = brier_score_loss(y, 1 - survival, sample_weight=weights) * np.mean(weights)
+        assert found == pytest.approx(expected, rel=1e-12)

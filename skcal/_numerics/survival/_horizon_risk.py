@@ -22,19 +22,19 @@ def bound_horizon(actual, expected, counts, confidence_level, telling=None):
     return tuple(min(end, 1.0) for end in risk), ratio, pvalue
 
 
-def judge_mean_risk(actual, counts, expected, share):
+def judge_mean_risk(actual, counts, expected, share, weight=1.0):
     """p-value of the mean risk, where few rows have the event, or few have none.
 
     `actual` and `counts` are sums of pseudo-values and numbers of rows in units. The rows tell as
     much as fewer rows without censoring do, by which a binomial number is taken (F. J. Dorey, E. L.
-    Korn, 1987, Statistics in Medicine 6): as `share`, how much an event counts, or as what is seen
-    of their variance demands.
+    Korn, 1987, Statistics in Medicine 6): as `share`, how much an event counts, times its mean
+    `weight`, or as what is seen of their variance demands.
     """
     n_rows = counts.sum()
     risk = min(max(actual.sum() / n_rows, 0.0), 1.0)
     gaps, spread = actual - risk * counts, n_rows * risk * (1 - risk)
     clumped = counts @ counts / n_rows  # if all rows of a cluster have the event, or none
-    size = max(share, gaps @ gaps / spread) if spread > 0 else share * clumped
+    size = max(share * weight, gaps @ gaps / spread) if spread > 0 else share * clumped
     sums = risk * n_rows, expected, n_rows
     return float(EventLaw(size, True).find_pvalues(*sums, "two-sided"))
 
