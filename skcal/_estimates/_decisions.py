@@ -83,11 +83,16 @@ def read_net_benefit_thresholds(thresholds, base_rate):
 def check_band(thresholds, act, confidence_level):
     """Check what a band takes; return the level as a float."""
     check_act(act)
+    check_many(thresholds)
+    return check_confidence_level(confidence_level)
+
+
+def check_many(thresholds):
+    """Raise a ValueError for more thresholds than a band takes."""
     if len(thresholds) > _MOST_OF_A_BAND:
         raise ValueError(
             f"thresholds must hold at most {_MOST_OF_A_BAND} for a band; got {len(thresholds)}."
         )
-    return check_confidence_level(confidence_level)
 
 
 class Actions(NamedTuple):

@@ -12,6 +12,7 @@ from skcal.diagrams._murphy import MurphyDisplay
 from skcal.diagrams._pit import PITDisplay
 from skcal.diagrams._prediction_powered import PredictionPoweredReliabilityDisplay
 from skcal.diagrams._quantile_reliability import QuantileReliabilityDisplay
+from skcal.diagrams._regression_murphy import RegressionMurphyDisplay
 from skcal.diagrams._reliability import ReliabilityDisplay
 from skcal.diagrams._reliability_curve import ReliabilityCurve
 from skcal.diagrams._risk_coverage import RiskCoverageDisplay
@@ -35,6 +36,7 @@ __all__ = [
     "PITDisplay",
     "PredictionPoweredReliabilityDisplay",
     "QuantileReliabilityDisplay",
+    "RegressionMurphyDisplay",
     "ReliabilityCurve",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",

@@ -11,7 +11,7 @@ import numpy as np
 from skcal._input._independent_rows import check_reduction
 from skcal._input._reduction import REDUCTIONS, check_predictions
 from skcal._input._sample import Sample
-from skcal._input._validation import RowSumError
+from skcal._input._validation import RowSumError, check_integer
 from skcal._tools._arrays import list_column_names
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import (
@@ -21,7 +21,13 @@ from skcal.diagrams._entries import (
     keep_shown,
     list_entries,
 )
-from skcal.diagrams._figure import break_labels, name_label, open_figure
+from skcal.diagrams._figure import (
+    break_labels,
+    escape_math,
+    name_label,
+    open_figure,
+    shorten_name,
+)
 from skcal.diagrams._legend import (
     check_curve_kwargs,
     check_lengths,
@@ -52,8 +58,13 @@ _MARGIN = 0.01
 # Room beside a single place, half of the width of its band, and what stands there for a line
 # with such dashes.
 _ROOM, _BAR, _MARKERS = 0.1, 0.002, {"--": "^", "-": "s", ":": "D"}
-# A legend takes no more than this of the height for itself.
+# Letters of the name of a model in the words for bands.
+_MOST_OF_A_NAME = 24
+# A legend is shortened, then smaller, if it takes more than this of the height for itself.
 _MOST_OF_A_LEGEND = 0.5
+_COMPACT = {"fontsize": "xx-small", "labelspacing": 0.2, "borderpad": 0.2}
+# What curves have at least of the height, whatever the legend takes.
+_LEAST_OF_CURVES = 0.2
 
 
 def place_legend(ax, low, high):
@@ -64,16 +75,19 @@ def place_legend(ax, low, high):
     # One entry has the colours of all bands.
     bands = tuple(one for one in ax.collections if isinstance(one, PolyCollection))
     handles = [bands if one in bands else one for one in handles]
-    options = {"loc": "upper center"}
-    legend = fit_legend(ax, handles, entries, ax.get_window_extent().width, **options)
-    height = ax.get_window_extent().height
     models = [k for k, handle in enumerate(handles) if hasattr(handle, "skcal_shown")]
-    if models and legend.get_window_extent().height > _MOST_OF_A_LEGEND * height:  # small axes
+    choices = [(handles, entries, {})]
+    if models:  # for small axes
         pairs = [handles[k] for k in models], [entries[k] for k in models]
-        legend = fit_legend(ax, *pairs, ax.get_window_extent().width, **options)
+        choices += [(*pairs, {}), (*pairs, _COMPACT)]
+    inside = ax.get_window_extent()
+    for *pairs, look in choices:
+        legend = fit_legend(ax, *pairs, inside.width, loc="upper center", **look)
+        share = (inside.y1 - legend.get_window_extent().y0) / inside.height
+        if share <= _MOST_OF_A_LEGEND:
+            break
     legend.set_in_layout(False)  # it stands inside, where a layout need not make room
-    share = legend.get_window_extent().height / height
-    ax.set_ylim(low, low + (high - low) / (1 - min(share, _MOST_OF_A_LEGEND)))
+    ax.set_ylim(low, low + (high - low) / max(1 - share, _LEAST_OF_CURVES))
 
 
 class CurvesDisplay(ShownInNotebooks, ABC):
@@ -94,6 +108,8 @@ class CurvesDisplay(ShownInNotebooks, ABC):
     _x_label: str
     _y_label: str
     _at_once: str
+    # Between which ends places lie.
+    _limits = 0.0, 1.0
 
     def __init__(
         self,
@@ -154,6 +170,14 @@ class CurvesDisplay(ShownInNotebooks, ABC):
     @abstractmethod
     def _finish(self, ax):
         """Set the ends of the y axis, and draw the legend where there is room."""
+
+    def _list_points(self, curve, unit):
+        """Coordinates of the line of a curve."""
+        return getattr(curve, self._places), getattr(curve, self._field) / unit
+
+    def _measure_places(self, places):
+        """The length that room beside places is a part of."""
+        return 1.0
 
     # --------------------------------------------------------------------- before drawing
 
@@ -228,7 +252,7 @@ class CurvesDisplay(ShownInNotebooks, ABC):
             self.lines_, self.bands_, self.ref_lines_ = [], [], []
             for k, curve in enumerate(self.curves):
                 default = {"linewidth": 2, "label": labels[k], **looks[k]}
-                x, y = getattr(curve, self._places), getattr(curve, self._field) / units[k]
+                x, y = self._list_points(curve, units[k])
                 if len(x) == 1:  # no line has one point
                     default["marker"] = "o"
                 self.lines_ += axes.plot(x, y, **merge_style(default, styles[k], Line2D))
@@ -243,8 +267,9 @@ class CurvesDisplay(ShownInNotebooks, ABC):
             keep_shown(self.lines_, quantities, label)
             info = "" if label is None or has_labels(axes) else f" ({label})"
             places = np.concatenate([line.get_xdata() for line in axes.lines])
-            margin = _MARGIN if np.ptp(places) else _ROOM
-            ends = max(places.min() - margin, 0.0), min(places.max() + margin, 1.0)
+            margin = (_MARGIN if np.ptp(places) else _ROOM) * self._measure_places(places)
+            low, high = self._limits
+            ends = max(places.min() - margin, low), min(places.max() + margin, high)
             axes.set(xlabel=f"{self._x_label}{info}", ylabel=y_label, xlim=ends)
             break_labels(axes)
             # Rare events have small values, whose many zeros would push the label off the figure.
@@ -278,7 +303,7 @@ class CurvesDisplay(ShownInNotebooks, ABC):
         pale = make_transparent(ax, color, n_areas=n_alike)
         x = getattr(self.curves[k], self._places)
         if len(x) == 1:  # no area has one point
-            x = x + np.array([-_BAR, _BAR])
+            x = x + self._measure_places(x) * np.array([-_BAR, _BAR])
             ends = np.repeat(ends, 2, axis=1)
         default = {"facecolor": pale, "edgecolor": to_rgba(color, 0.4)}
         default |= {"linewidth": 0.8, "zorder": 1.5}
@@ -303,6 +328,24 @@ class CurvesDisplay(ShownInNotebooks, ABC):
             default |= {"marker": _MARKERS[dashes], "markersize": 5}
         default |= {"label": label if is_first else None, "alpha": alpha}
         self.ref_lines_ += ax.plot(x, y, **merge_style(default, style, Line2D))
+
+
+class ComparedCurvesDisplay(CurvesDisplay):
+    """Base class of displays whose bands may be those of differences from one of the curves."""
+
+    baseline: int | None
+
+    def _check(self):
+        super()._check()
+        if self.baseline is not None:
+            most = len(self.curves) - 1
+            check_integer("baseline", self.baseline, minimum=0, maximum=most)
+
+    def _name_band(self, names):
+        if self.baseline is None:
+            return super()._name_band(names)
+        name = names[self.baseline] if len(names) > 1 else "the first curve"
+        return f"band of the difference from {escape_math(shorten_name(name, _MOST_OF_A_NAME))}"
 
 
 def name_models(predictions, name, argument="y_proba", default="Classifier"):

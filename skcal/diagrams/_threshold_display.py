@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from skcal._estimates._decisions import check_act, check_band, count_actions
-from skcal._input._validation import check_integer, check_option
+from skcal._input._validation import check_option
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import CurvesDisplay, name_models
-from skcal.diagrams._figure import escape_math, shorten_name
+from skcal.diagrams._curves_display import ComparedCurvesDisplay, name_models
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 
 if TYPE_CHECKING:
@@ -20,11 +19,9 @@ if TYPE_CHECKING:
 
 
 _BANDS = "auto", "curve", "difference"
-# Letters of the name of a model in the words for bands.
-_MOST_OF_A_NAME = 24
 
 
-class ThresholdDisplay(CurvesDisplay):
+class ThresholdDisplay(ComparedCurvesDisplay):
     """Base class of displays of curves over decision thresholds."""
 
     _places = "thresholds"
@@ -350,18 +347,6 @@ class ThresholdDisplay(CurvesDisplay):
             _, *ends = cls._compute_band(actions, other, t, level, clusters)
             band = [middle + end for end in ends]
         return curve, band
-
-    def _check(self):
-        super()._check()
-        if self.baseline is not None:
-            most = len(self.curves) - 1
-            check_integer("baseline", self.baseline, minimum=0, maximum=most)
-
-    def _name_band(self, names):
-        if self.baseline is None:
-            return super()._name_band(names)
-        name = names[self.baseline] if len(names) > 1 else "the first curve"
-        return f"band of the difference from {escape_math(shorten_name(name, _MOST_OF_A_NAME))}"
 
 
 def _choose_baseline(band, rows):

@@ -41,6 +41,7 @@ from skcal.regression._isotonic_means import IsotonicMeans
 from skcal.regression._mean_scaling import MeanScaling
 from skcal.regression._multicalibrated_regressor import PARTS as _PARTS
 from skcal.regression._multicalibrated_regressor import MulticalibratedRegressorCV
+from skcal.regression._murphy import MurphyCurve, murphy_curve
 from skcal.regression._pit import (
     miscalibration_area,
     pit_calibration_error,
@@ -71,6 +72,7 @@ __all__ = [
     "Mixture",
     "MulticalibratedRegressorCV",
     "MultivariateNormal",
+    "MurphyCurve",
     "NotPredictionsError",
     "QuantileRecalibration",
     "Quantiles",
@@ -90,6 +92,7 @@ __all__ = [
     "interval_score",
     "interval_score_decomposition",
     "miscalibration_area",
+    "murphy_curve",
     "pinball_loss",
     "pit_calibration_error",
     "probability_integral_transform",

@@ -392,6 +392,24 @@ def test_legend_stays_in_small_axes(Display, rows, size, layout):
 
 
 @every_display
+@pytest.mark.parametrize("level", [0.95, None])
+def test_legend_of_six_models_on_tiny_axes_hides_nothing(Display, rows, level):
+    y, models = rows
+    models = {f"gradient boosting {k}": models["a"] ** (0.5 + 0.3 * k) for k in range(6)}
+    _, axes = plt.subplots(2, 4, figsize=(10, 4.2))
+    ax = axes[0, 0]
+    options = {"thresholds": [0.1, 0.3, 0.5, 0.8], "confidence_level": level}
+    Display.from_predictions(y, models, ax=ax, **options)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == list(models)
+    box, inside = legend.get_window_extent(), ax.get_window_extent()
+    assert inside.x0 - 1 <= box.x0 < box.x1 <= inside.x1 + 1
+    (_, bottom) = ax.transData.inverted().transform((box.x0, box.y0))
+    assert all(np.max(line.get_ydata()) < bottom for line in ax.lines)
+
+
+@every_display
 def test_a_single_threshold_is_drawn(Display, rows):
     y, models = rows
     display = Display.from_predictions(y, models, thresholds=[0.3], band="curve")
