@@ -120,6 +120,7 @@ CALLS = {
     inference.mean_calibration_test: of_amounts(inference.mean_calibration_test, **FEW),
     inference.mean_recalibration: of_amounts(inference.mean_recalibration),
     inference.actual_expected_ratio: of_amounts(inference.actual_expected_ratio),
+    inference.concentration_test: of_amounts(inference.concentration_test),
     inference.prediction_powered_calibration: of_few_labels(
         inference.prediction_powered_calibration, **FEW
     ),
@@ -148,6 +149,8 @@ CALLS = {
         diagrams.PredictionPoweredReliabilityDisplay.from_predictions
     ),
     diagrams.MeanReliabilityDisplay: of_amounts(diagrams.MeanReliabilityDisplay.from_predictions),
+    diagrams.RegressionMurphyDisplay: of_amounts(diagrams.RegressionMurphyDisplay.from_predictions),
+    diagrams.ConcentrationDisplay: of_amounts(diagrams.ConcentrationDisplay.from_predictions),
     diagrams.SurvivalReliabilityDisplay: of_times(
         diagrams.SurvivalReliabilityDisplay.from_predictions
     ),

@@ -122,6 +122,8 @@ REAL_RESPONSES = {
     "PITDisplay": {"n_bins": 3, "n_resamples": 9, "random_state": 0},
     "QuantileReliabilityDisplay": {},
     "MeanReliabilityDisplay": {},
+    "RegressionMurphyDisplay": {},
+    "ConcentrationDisplay": {},
     "IntervalCoverageDisplay": {"n_bins": 3, "n_resamples": 9, "random_state": 0},
     "CoverageWidthDisplay": {"n_resamples": 9, "random_state": 0},
 }

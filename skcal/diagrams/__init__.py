@@ -1,6 +1,7 @@
 """Displays: calibration to look at, in the manner of scikit-learn's Display classes."""
 
 from skcal.diagrams._calibration_sharpness import CalibrationSharpnessDisplay
+from skcal.diagrams._concentration import ConcentrationDisplay
 from skcal.diagrams._coverage_width import CoverageWidthDisplay
 from skcal.diagrams._decision_curve import DecisionCurveDisplay
 from skcal.diagrams._forest import ForestDisplay
@@ -23,6 +24,7 @@ from skcal.diagrams._survival_reliability import HorizonCurve, SurvivalReliabili
 
 __all__ = [
     "CalibrationSharpnessDisplay",
+    "ConcentrationDisplay",
     "CoverageWidthDisplay",
     "DecisionCurveDisplay",
     "ForestDisplay",

@@ -98,7 +98,7 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
     most, as bands would be too narrow where hardly any row has a loss: the band is widest in parts
     of the curve that few rows know.
 
-    @COVERAGE@
+    Bands are approximate.
 
     References
     ----------
@@ -286,7 +286,7 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
         display = cls(
             curves=curves,
             bands=bands,
-            name=list(models),
+            name=list(models) if isinstance(y_pred, Mapping) else next(iter(models)),
             functional=functional,
             level=level,
             confidence_level=confidence_level,

@@ -13,6 +13,7 @@ from skcal.inference._certified_threshold import certified_threshold
 from skcal.inference._choose_rows import RowsToLabel, choose_rows_to_label
 from skcal.inference._compare import compare_summaries
 from skcal.inference._compare_models import CalibrationComparison, compare_calibration
+from skcal.inference._concentration import concentration_test
 from skcal.inference._confidence_interval import (
     confidence_interval,
     confidence_interval_from_summary,
@@ -94,6 +95,7 @@ __all__ = [
     "choose_rows_to_label",
     "compare_calibration",
     "compare_summaries",
+    "concentration_test",
     "confidence_interval",
     "confidence_interval_from_summary",
     "consistency_band",

@@ -9,6 +9,11 @@ from skcal.regression._adversarial_groups import (
 from skcal.regression._auto_ensemble import AutoEnsemble
 from skcal.regression._auto_means import AutoMeans
 from skcal.regression._base_regression import NotPredictionsError
+from skcal.regression._concentration import (
+    ConcentrationCurve,
+    area_between_curves,
+    concentration_curve,
+)
 from skcal.regression._conformal_interval import ConformalInterval
 from skcal.regression._conformal_quantiles import ConformalQuantiles
 from skcal.regression._coverage import (
@@ -60,6 +65,7 @@ __all__ = [
     "AdversarialGroupCurve",
     "AutoEnsemble",
     "AutoMeans",
+    "ConcentrationCurve",
     "ConformalInterval",
     "ConformalQuantiles",
     "Ensemble",
@@ -79,6 +85,8 @@ __all__ = [
     "RecalibratedRegressorCV",
     "StandardDeviationScaling",
     "adversarial_group_calibration",
+    "area_between_curves",
+    "concentration_curve",
     "continuous_ranked_probability_score",
     "corp_distribution_decomposition",
     "corp_regression_curve",

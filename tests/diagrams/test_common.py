@@ -212,6 +212,8 @@ EXAMPLES = {
     "CoverageWidthDisplay": ([0.0, 1.0, 2.0], [[-1.0, 1.0]] * 3),
     "QuantileReliabilityDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
     "MeanReliabilityDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
+    "RegressionMurphyDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
+    "ConcentrationDisplay": ([0.0, 1.0, 2.0], [0.0, 1.0, 3.0]),
 }
 ALSO = {"QuantileReliabilityDisplay": {"quantiles": 0.5}, "GroupAuditDisplay": {"random_state": 0}}
 
@@ -407,6 +409,7 @@ def test_options_that_do_not_exist(Display, way, binary):
             {"y_quantiles": [0.1, 0.4, 0.7, 0.8], "quantiles": [0.5]},
         ),
         (diagrams.MeanReliabilityDisplay, {"y_pred": [0.1, 0.4, 0.7, 0.8]}),
+        (diagrams.RegressionMurphyDisplay, {"y_pred": [0.1, 0.4, 0.7, 0.8]}),
     ],
 )
 def test_every_legend_shows_the_effective_number_of_rows(Display, predictions):

@@ -14,16 +14,19 @@ from sklearn.frozen import FrozenEstimator
 
 from skcal import metrics, regression
 from skcal.diagrams import (
+    ConcentrationDisplay,
     CoverageWidthDisplay,
     IntervalCoverageDisplay,
     MeanReliabilityDisplay,
     PITDisplay,
     QuantileReliabilityDisplay,
+    RegressionMurphyDisplay,
 )
 from skcal.inference import (
     actual_expected_ratio,
     audit_mean_features,
     audit_mean_groups,
+    concentration_test,
     mean_calibration_test,
     mean_recalibration,
 )
@@ -218,7 +221,12 @@ def means(n_rows):
     return reals((n_rows,), MEANS, NO_MEANS)
 
 
-OF_MEANS = [actual_expected_ratio, mean_calibration_test, mean_recalibration]
+OF_MEANS = [
+    actual_expected_ratio,
+    concentration_test,
+    mean_calibration_test,
+    mean_recalibration,
+]
 
 
 @st.composite
@@ -317,6 +325,35 @@ def test_hostile_displays_of_means(y, **arguments):
     display = MeanReliabilityDisplay.from_predictions(y, **arguments)
     plt.close(display.figure_)
     return display.curves[0].y_pred, display.curves[0].y_mean
+
+
+@hostile(
+    y=means(3) | reals((3,)),
+    y_pred=means(3) | reals((3,)),
+    functional=mostly(["mean", "quantile", "expectile"], ["interval", None]),
+    level=mostly([0.5, 0.1, 1e-300], [0, 1, np.nan, "x"]),
+    thresholds=OPTIONS["murphy_curve.thresholds"],
+    band=mostly(["auto", "curve"], ["difference", "x"]),
+    sample_weight=some.weights(3),
+    clusters=st.none() | st.sampled_from([[0, 1, 1], "x", [0, 0, 0]]),
+    confidence_level=OPTIONS["confidence_level"],
+)
+def test_hostile_murphy_diagrams(y, y_pred, **arguments):
+    display = RegressionMurphyDisplay.from_predictions(y, y_pred, **arguments)
+    plt.close(display.figure_)
+    return display.curves, display.bands
+
+
+@hostile(
+    y=means(3) | reals((3,), POSITIVE, NO_SCALES),
+    y_pred=means(3) | reals((3,), POSITIVE, NO_SCALES),
+    sample_weight=some.weights(3),
+    clusters=st.none() | st.sampled_from([[0, 1, 1], "x", [0, 0, 0]]),
+)
+def test_hostile_concentration_curves(y, y_pred, **arguments):
+    display = ConcentrationDisplay.from_predictions(y, y_pred, **arguments)
+    plt.close(display.figure_)
+    return display.curves, display.tests[0].pvalue
 
 
 @hostile(

@@ -120,14 +120,32 @@ def read_sorted_means(y_true, y_pred, sample_weight, clusters):
 def read_sums(y_true, y_pred, sample_weight, clusters):
     """Weighted targets and predictions of rows, or their sums in clusters, for a ratio of sums."""
     rows = read_means(y_true, y_pred, sample_weight, clusters)
-    predictions = rows.predictions
-    refuse_rows("y_pred must not be negative", predictions, predictions < 0)
-    if not predictions.any():
-        raise ValueError("y_pred must not be 0 in all rows.")
-    actual, expected = rows.sum_units(rows.targets), rows.sum_units(predictions)
+    _refuse_negative(rows.predictions)
+    actual, expected = rows.sum_units(rows.targets), rows.sum_units(rows.predictions)
     if actual.sum() < 0:
         raise ValueError(f"The sum of y_true must not be negative; got {actual.sum():g}.")
     return actual, expected
+
+
+def read_shares(y_true, y_pred, sample_weight, clusters=None):
+    """`MeanRows` whose sums of targets and of predictions are positive; predictions are ascending.
+
+    Both are in parts of the largest, as shares do not depend on the unit.
+    """
+    rows = read_sorted_means(y_true, y_pred, sample_weight, clusters)
+    _refuse_negative(rows.predictions)
+    largest = np.abs(rows.targets).max() or 1.0
+    targets, predictions = rows.targets / largest, rows.predictions / rows.predictions[-1]
+    total = rows.list_weights() @ targets
+    if total <= 0:
+        raise ValueError(f"The sum of y_true must be above 0; got {largest * total:g}.")
+    return rows._replace(targets=targets, predictions=predictions)
+
+
+def _refuse_negative(predictions):
+    refuse_rows("y_pred must not be negative", predictions, predictions < 0)
+    if not predictions.any():
+        raise ValueError("y_pred must not be 0 in all rows.")
 
 
 def refuse_small_weights(weights):
