@@ -206,8 +206,13 @@ class ConcentrationDisplay(ShownInNotebooks):
             rows = y_true, predictions
             curves.append(concentration_curve(*rows, sample_weight=sample_weight))
             tests.append(concentration_test(*rows, sample_weight=sample_weight, clusters=clusters))
-        name = list(models) if isinstance(y_pred, Mapping) else next(iter(models))
-        return cls(curves=curves, tests=tests, name=name).plot(ax, **plot_kwargs)
+        names = list(models)
+        display = cls(
+            curves=curves,
+            tests=tests,
+            name=names if isinstance(y_pred, Mapping) else names[0],
+        )
+        return display.plot(ax, **plot_kwargs)
 
     def plot(
         self,

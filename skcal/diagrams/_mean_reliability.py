@@ -118,6 +118,8 @@ class MeanReliabilityDisplay(ShownInNotebooks):
     See Also
     --------
     QuantileReliabilityDisplay : The same for predicted quantiles.
+    ConcentrationDisplay : Whether means differ too much or too little, as actuaries see it.
+    RegressionMurphyDisplay : Whether one model is better than another, by every score of means.
     SurvivalReliabilityDisplay : The same for risks of censored rows, at several horizons.
     skcal.regression.corp_regression_decomposition : How much recalibration would improve the score.
 

@@ -62,6 +62,7 @@ class MurphyDisplay(ThresholdDisplay):
 
     See Also
     --------
+    RegressionMurphyDisplay : The same for means, quantiles and expectiles.
     DecisionCurveDisplay : The same decisions, as net benefit.
     skcal.metrics.elementary_score_curve : The numbers.
     skcal.metrics.decision_calibration_error : The largest part of the loss that recalibration

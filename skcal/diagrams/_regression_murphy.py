@@ -270,7 +270,8 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
             raise ValueError("band must be 'auto' or 'curve' for a single model; got 'difference'.")
         if confidence_level is None and clusters is not None:
             raise ValueError("clusters must be None where no band is drawn: curves need none.")
-        data = {"functional": functional, "level": level, "sample_weight": sample_weight}
+        data: dict[str, Any] = {"functional": functional, "level": level}
+        data["sample_weight"] = sample_weight
         first, *others = models.values()
         rows = [read_present_means(y_true, first, sample_weight, clusters)[0]]
         rows += [read_present_means(y_true, x, sample_weight)[0] for x in others]
@@ -389,9 +390,9 @@ def _find_band(rows, number, baseline, curves, options, confidence_level):
         )
         return own - other[0] if other else own
 
+    middle = 0.0 if baseline is None else curves[baseline].score
     weights = np.ones(len(targets)) if weights is None else weights
-    _, low, high = band_losses(list_differences, len(t), weights, member, confidence_level)
-    if baseline is None:
-        return np.maximum(low, 0.0), high
-    middle = curves[baseline].score
-    return middle + low, middle + high
+    unit = 1.0 if functional == "quantile" else np.abs(predictions - targets[:, None]).max() or 1.0
+    mean = curves[number].score - middle
+    low, high = band_losses(list_differences, mean, unit, weights, member, confidence_level)
+    return middle + low if baseline == 0 else np.maximum(low, 0.0), middle + high

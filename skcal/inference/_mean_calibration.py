@@ -88,6 +88,7 @@ def mean_calibration_test(
     --------
     mean_recalibration : Finds errors of the form of a line, and measures them.
     actual_expected_ratio : Whether predictions are right as a whole.
+    concentration_test : Whether they differ too much or too little.
     cumulative_calibration_test : The same for probabilities.
     skcal.survival.survival_calibration : The same for risks of censored rows, at several horizons.
     skcal.regression.corp_regression_decomposition : How large the error is.

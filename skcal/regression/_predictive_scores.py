@@ -212,6 +212,7 @@ def pinball_loss(
     --------
     quantile_calibration_error : Calibration alone.
     corp_regression_decomposition : What the loss is made of.
+    murphy_curve : The loss by the threshold of a decision.
 
     Notes
     -----

@@ -141,7 +141,8 @@ def test_bands_cover(functional, level, shift):
     for _ in range(60):
         y, one, other = sample(150)
         losses = list_losses(y, other, *options) - list_losses(y, one, *options)
-        _, low, high = band_losses(losses.__getitem__, 12, np.ones(150), None, 0.95)
+        mean = losses.mean(axis=0)
+        low, high = band_losses(losses.__getitem__, mean, 1.0, np.ones(150), None, 0.95)
         n_missed += not ((low <= truth) & (truth <= high)).all()
     assert n_missed <= 14
 
@@ -183,12 +184,13 @@ def test_single_thresholds_and_looks(rows, thresholds):
         draw(y, models["a"], functional="quantile", ax=ax)
 
 
-@pytest.mark.parametrize("size", [(10, 4), (6.4, 4.8)])
+@pytest.mark.parametrize("size", [(10, 4), (6.4, 4.8), (5, 2.2)])
 def test_legend_hides_nothing(rows, size):
     y, models = rows
+    six = {f"gradient boosting {k}": models["a"] ** (0.5 + 0.3 * k) for k in range(6)}
     _, axes = plt.subplots(1, 2, figsize=size, layout="constrained")
-    for ax, x in zip(axes, (models["a"], models), strict=True):
-        draw(y, x, ax=ax)
+    for ax, x in zip(axes, (models["a"], six), strict=True):
+        draw(y, x, ax=ax, thresholds=np.linspace(0.1, 5, 20))
     axes[0].figure.canvas.draw()
     for ax in axes:
         inside, legend = ax.get_window_extent(), ax.get_legend().get_window_extent()

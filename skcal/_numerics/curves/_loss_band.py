@@ -13,46 +13,47 @@ _BUDGET = 1 << 20
 _N_MORE = 4
 
 
-def band_losses(list_losses, n_thresholds, weights, member, level):
-    """Mean of losses at each threshold, and both ends of a band.
+def band_losses(list_losses, mean, unit_of_losses, weights, member, level):
+    """Ends of a band around the mean of losses at each threshold.
 
-    `list_losses` gives the losses of some rows, (n_rows, n_thresholds). `member` are numbers of
-    clusters, None where rows are independent. A unit pulls at the mean by its losses less the mean,
-    divided by 1 minus its share of the weights because the mean follows its own rows.
+    `list_losses` gives the losses of some rows, (n_rows, n_thresholds), which have about the size
+    of `unit_of_losses`. `member` are numbers of clusters, None where rows are independent. A unit
+    pulls at the mean by its losses less the mean, divided by 1 minus its share of the weights
+    because the mean follows its own rows.
 
     Where few rows lose anything they do not tell how others vary: a few more count, which lose as
-    rows do where losses vary most, and Student's distribution has (sum p^2)^2 / sum p^4 degrees of
-    freedom for pulls p.
+    rows do where losses are largest, and Student's distribution has (sum p^2)^2 / sum p^4 degrees
+    of freedom for pulls p.
     """
-    shares = weights / weights.sum()
+    shares, n_thresholds = weights / weights.sum(), len(mean)
     unit = np.arange(len(shares)) if member is None else member
-    of_units, blocks = np.bincount(unit, shares), _cut(unit, n_thresholds)
-    mean, square, present = np.zeros((3, n_thresholds))
-    for rows in blocks:
+    of_units = np.bincount(unit, shares)
+    pull = shares / np.maximum(1 - of_units[unit], LEAST_REST) / unit_of_losses
+    covariance, sums = np.zeros((n_thresholds, n_thresholds)), np.zeros((3, n_thresholds))
+    for rows in _cut(unit, n_thresholds):
         losses = list_losses(rows)
-        mean += shares[rows] @ losses
-        square += shares[rows] @ losses**2
-        present += shares[rows] @ (losses != 0)
+        sums[0] += shares[rows] @ (losses != 0)
+        sums[1] += shares[rows] @ (losses / unit_of_losses) ** 2
+        losses = pull[rows, None] * (losses - mean)
+        if member is not None:
+            _, place = np.unique(unit[rows], return_inverse=True)
+            losses = sparse.csr_array((np.ones(len(rows)), (place, np.arange(len(rows))))) @ losses
+        covariance += losses.T @ losses
+        losses *= losses
+        sums[2] += np.einsum("ij,ij->j", losses, losses)
+    present, square, fourth = sums
     most = square.argmax()
     if square[most] == 0:
-        return mean, mean, mean
-    size = np.sqrt(square[most] / present[most])  # the fourth power of losses might overflow
-    covariance, fourth = np.zeros((n_thresholds, n_thresholds)), np.zeros(n_thresholds)
-    for rows in blocks:
-        names, place = np.unique(unit[rows], return_inverse=True)
-        parts = sparse.csr_array((shares[rows], (place, np.arange(len(rows)))))
-        pulls = parts @ (list_losses(rows) / size) - of_units[names, None] * (mean / size)
-        pulls /= np.maximum(1 - of_units[names, None], LEAST_REST)
-        covariance += pulls.T @ pulls
-        fourth += (pulls**4).sum(axis=0)
-    place, more = np.arange(n_thresholds), of_units @ of_units
+        return mean, mean
+    size, more = square[most] / present[most], (of_units @ of_units) ** 2
+    place = np.arange(n_thresholds)
     overlap = 1 - np.abs(np.subtract.outer(place, place)) / n_thresholds
-    covariance += _N_MORE * more**2 * overlap
-    fourth += _N_MORE * more**4
+    covariance += _N_MORE * size * more * overlap
+    fourth += _N_MORE * (size * more) ** 2
     variance = np.diag(covariance)
     tail = ndtr(-find_critical_value(covariance, level))
-    width = size * np.sqrt(variance) * -stdtrit(variance**2 / fourth, tail)
-    return mean, mean - width, mean + width
+    width = unit_of_losses * np.sqrt(variance) * -stdtrit(variance**2 / fourth, tail)
+    return mean - width, mean + width
 
 
 def _cut(unit, n_thresholds):
