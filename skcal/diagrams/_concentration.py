@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from skcal._input._predicted._estimators import predict_response
+from skcal._input._predicted._response_rows import check_values
+from skcal._input._validation import check_sample_weight
 from skcal._tools._typing import ArrayLike
 from skcal.diagrams._curves_display import name_models
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import check_shown, keep_shown, note_words
 from skcal.diagrams._figure import finish_axes, open_figure
-from skcal.diagrams._legend import Term, check_lengths, label_curves, list_names
+from skcal.diagrams._legend import (
+    Term,
+    check_lengths,
+    count_rows,
+    find_effective_rows,
+    label_curves,
+    list_names,
+)
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, make_transparent, merge_style
@@ -49,6 +58,8 @@ class ConcentrationDisplay(ShownInNotebooks):
         :func:`skcal.inference.concentration_test`.
     name : str or list of str, default=None
         Name for the legend, or one for each model.
+    effective_rows : list of float or None, default=None
+        Effective number of rows of each model, for the legend; None where weights do not differ.
 
     Attributes
     ----------
@@ -103,10 +114,12 @@ class ConcentrationDisplay(ShownInNotebooks):
         curves: list[ConcentrationCurve],
         tests: list[TestResult] | None = None,
         name: str | list[str] | None = None,
+        effective_rows: list[float | None] | None = None,
     ) -> None:
         self.curves = curves
         self.tests = tests
         self.name = name
+        self.effective_rows = effective_rows
 
     @classmethod
     def from_estimator(
@@ -201,16 +214,17 @@ class ConcentrationDisplay(ShownInNotebooks):
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         models = name_models(y_pred, name, "y_pred", "Regressor")
-        curves, tests = [], []
+        curves, tests, targets = [], [], check_values("y_true", y_true)
         for predictions in models.values():
-            rows = y_true, predictions
+            rows = targets, predictions
             curves.append(concentration_curve(*rows, sample_weight=sample_weight))
             tests.append(concentration_test(*rows, sample_weight=sample_weight, clusters=clusters))
-        names = list(models)
+        names, weights = list(models), check_sample_weight(sample_weight, len(targets))
         display = cls(
             curves=curves,
             tests=tests,
             name=names if isinstance(y_pred, Mapping) else names[0],
+            effective_rows=len(models) * [find_effective_rows(weights)],
         )
         return display.plot(ax, **plot_kwargs)
 
@@ -252,7 +266,7 @@ class ConcentrationDisplay(ShownInNotebooks):
             ref_line_kwargs=ref_line_kwargs,
             despine=despine,
         )
-        check_lengths(len(self.curves), tests=self.tests)
+        check_lengths(len(self.curves), tests=self.tests, effective_rows=self.effective_rows)
         names = list_names(self.name if name is None else name) or [None]
         if len(names) > 1:
             check_lengths(len(self.curves), name=names)
@@ -275,6 +289,8 @@ class ConcentrationDisplay(ShownInNotebooks):
         if self.tests is not None:
             terms.append(Term("ABC", [test.estimate for test in self.tests]))
             terms.append(Term("p", [test.pvalue for test in self.tests], form=".2g"))
+        if self.effective_rows is not None:
+            terms.append(count_rows(self.effective_rows))
         return label_curves(names, terms, len(self.curves), separate=True)
 
     def _draw(self, axes, curve, look, curve_style, area_style):

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 _BANDS = "auto", "curve", "difference"
-# More targets and predictions are no thresholds each: so many equal steps, and as many quantiles,
-# between quantiles of this level and of one minus it, take their place.
-_MOST_THRESHOLDS, _N_STEPS, _TAIL = 200, 100, 0.005
+# More targets and predictions are no thresholds each: so many equal steps, and as many quantiles of
+# them, take their place. They lie between quantiles of this level and of one minus it, and no
+# further beyond those of predictions than this part of their range: there all models lose alike.
+_MOST_THRESHOLDS, _N_STEPS, _TAIL, _BESIDE = 200, 100, 0.005, 0.5
 # Height of the axes in parts of the highest curve, at most, and room above.
 _HEIGHT, _MARGIN = 2.0, 0.05
 
@@ -98,7 +99,11 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
     most, as bands would be too narrow where hardly any row has a loss: the band is widest in parts
     of the curve that few rows know.
 
-    Bands are approximate.
+    Bands are approximate: at a level of 95 % they missed the difference somewhere in 0 to 3 % of 200
+    samples of 100 rows, and in 0 to 7 % of 1000 rows, of the means of counts, those of log-normal
+    amounts with a standard deviation of logarithms of 1, and quantiles and expectiles of normal
+    targets. Where 80 % of such amounts are 0, it was 12 % at 1000 rows, as no band learns what no
+    row shows. ``benchmarks/bench_murphy_bands.py`` draws the samples.
 
     References
     ----------
@@ -228,8 +233,9 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
             each other in any way, see :ref:`clusters`. None means independent rows.
         thresholds : array-like of shape (n_thresholds,), default=None
             Thresholds at which the curves are computed, in the units of the targets; 1000 at most
-            with a band. By default all targets and predictions, or, if these are more than 200, 100
-            equal steps and 100 quantiles of them; both leave out 0.5 % of them at each end.
+            with a band. By default all targets and predictions. If these are more than 200, there
+            are 100 equal steps and 100 quantiles, over the range of the predictions and half of it
+            beyond each end, where targets lie; 0.5 % at each end are left out.
         band : {"auto", "curve", "difference"}, default="auto"
             What a band covers: "curve" the curve of its model, "difference" its difference from
             that of the first model, around which it is drawn. "auto" is the latter for several
@@ -367,9 +373,15 @@ def _choose_thresholds(rows, thresholds):
     t = np.unique(values)
     if len(t) <= _MOST_THRESHOLDS:
         return t
-    shares = np.linspace(_TAIL, 1 - _TAIL, _N_STEPS)
-    quantiles = np.quantile(values, shares, method="inverted_cdf")
-    return np.union1d(np.linspace(quantiles[0], quantiles[-1], _N_STEPS), quantiles)
+    predicted = np.concatenate([one.predictions for one in rows])
+    ends = [np.quantile(part, [_TAIL, 1 - _TAIL]) for part in (values, predicted)]
+    (first, last), (low, high) = ends
+    room = _BESIDE * (high - low)
+    if room > 0:
+        first, last = max(first, low - room), min(last, high + room)
+    inside = values[(values >= first) & (values <= last)]
+    quantiles = np.quantile(inside, np.linspace(0, 1, _N_STEPS), method="inverted_cdf")
+    return np.union1d(np.linspace(first, last, _N_STEPS), quantiles)
 
 
 def _find_band(rows, number, baseline, curves, options, confidence_level):

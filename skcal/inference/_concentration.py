@@ -72,6 +72,11 @@ def concentration_test(
     :math:`\sum_i u_i^2 / (1 - e_i)^2`. Few large claims, or few claims at all, decide it: Student's
     distribution has :math:`(\sum u^2)^2 / \sum u^4 - 1` degrees of freedom.
 
+    At 5 % the two-sided test rejected 0 to 5 % of 2000 samples of right means: of 50 to 1000 rows,
+    of counts with exposures, log-normal amounts with a standard deviation of logarithms of 1, with
+    and without 80 % zeros, and clusters of five counts. Where few claims are expected it rejects
+    fewer: :ref:`the guide <area-between-curves>` has a table, with its power.
+
     References
     ----------
     .. [1] M. Denuit, D. Sznajder, J. Trufin (2019). Model selection based on Lorenz and

@@ -410,6 +410,7 @@ def test_options_that_do_not_exist(Display, way, binary):
         ),
         (diagrams.MeanReliabilityDisplay, {"y_pred": [0.1, 0.4, 0.7, 0.8]}),
         (diagrams.RegressionMurphyDisplay, {"y_pred": [0.1, 0.4, 0.7, 0.8]}),
+        (diagrams.ConcentrationDisplay, {"y_pred": [0.1, 0.4, 0.7, 0.8]}),
     ],
 )
 def test_every_legend_shows_the_effective_number_of_rows(Display, predictions):

@@ -43,15 +43,22 @@ def test_few_rows_are_drawn_exactly(rows, functional, level):
     assert low < t[0] < t[-1] < high
 
 
-def test_many_rows_have_thresholds_among_them(rows):
+def test_many_rows_have_thresholds_where_they_are(rows):
     y, models = rows
     display = draw(y, models, confidence_level=None)
     t = display.curves[0].thresholds
     assert 100 <= len(t) <= 200
+    assert np.diff(t).min() > 0
     values = np.concatenate([y, *models.values()])
     assert np.mean((values < t[0]) | (values > t[-1])) <= 0.011
     assert display.bands is None
     assert display.baseline is None
+    # Far targets leave the axes to where models differ; a constant alone has those of all targets.
+    x = np.random.default_rng(0).uniform(1, 2, 300)
+    far = draw(np.where(np.arange(300) % 2, 100.0, 0.0), x, confidence_level=None)
+    assert far.curves[0].thresholds[[0, -1]] == pytest.approx([0.5, 2.5], abs=0.05)
+    alone = draw(np.arange(300.0), np.full(300, 5.0), confidence_level=None)
+    assert alone.curves[0].thresholds[-1] > 290
 
 
 @every_functional
