@@ -99,11 +99,11 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
     most, as bands would be too narrow where hardly any row has a loss: the band is widest in parts
     of the curve that few rows know.
 
-    Bands are approximate: at a level of 95 % they missed the difference somewhere in 0 to 3 % of 200
-    samples of 100 rows, and in 0 to 7 % of 1000 rows, of the means of counts, those of log-normal
-    amounts with a standard deviation of logarithms of 1, and quantiles and expectiles of normal
-    targets. Where 80 % of such amounts are 0, it was 12 % at 1000 rows, as no band learns what no
-    row shows. ``benchmarks/bench_murphy_bands.py`` draws the samples.
+    Bands are approximate: at a level of 95 % they missed the difference somewhere in 0 to 3 % of
+    200 samples of 100 rows, and in 0 to 7 % of 1000 rows, of the means of counts, those of
+    log-normal amounts with a standard deviation of logarithms of 1, and quantiles and expectiles of
+    normal targets. Where 80 % of such amounts are 0, it was 12 % at 1000 rows, as no band learns
+    what no row shows. ``benchmarks/bench_murphy_bands.py`` draws the samples.
 
     References
     ----------
