@@ -43,6 +43,8 @@ _MARKERS = "os^"
 # Powers of ten that the evidence is shown up to, in those of its threshold: far beyond it a course
 # would leave no room for the rest.
 _MOST_POWERS = 4.0
+# Rows that a point needs, so that its interval reaches at most 0.18 to either side.
+_LEAST_ROWS = 25
 # Room beyond what is shown of it, in parts of its range.
 _MARGIN = 0.05
 
@@ -56,9 +58,10 @@ class MonitorDisplay(ShownInNotebooks):
     Below it the detector of changes of a monitor with `run_length`, with its
     threshold and its alarms. On the right the mean outcome of the rows in each bin over their mean
     prediction, before and after the change point (or before, during and after a deviation that is
-    over), each with a 95 % interval of Wilson for itself alone; for a promise the error rate of the
-    accepted rows in these periods. Of an `OnlineRecalibration`, on the right, how the slope and the
-    intercept of its map moved.
+    over), each with a 95 % interval of Wilson for itself alone; neighbouring bins with fewer than
+    25 rows of a period are drawn as one. For a promise there is the error rate of the accepted rows
+    in these periods. Of an `OnlineRecalibration`, on the right, how the slope and the intercept of
+    its map moved.
 
     It is recommended to use :meth:`from_monitor` to create a display.
 
@@ -390,21 +393,20 @@ class MonitorDisplay(ShownInNotebooks):
         table = self._shown.to_frame()
         what = "deviation" if "during" in set(table["period"]) else "change"
         for k, (period, part) in enumerate(table.groupby("period", sort=False)):
-            hits = (part["n_samples"] * part["mean_outcome"]).round().astype(int)
+            sizes, predictions, means = _merge_bins(part)
+            hits = (sizes * means).round().astype(int)
             ends = np.array(
                 [
                     binomtest(hit, size).proportion_ci(method="wilson")
-                    for hit, size in zip(hits, part["n_samples"], strict=True)
+                    for hit, size in zip(hits, sizes, strict=True)
                 ]
             )
-            means = part["mean_outcome"].to_numpy()
             reach = np.maximum([means - ends[:, 0], ends[:, 1] - means], 0)
-            size = int(part["n_samples"].sum())
             name = "all rows" if period == "all" else f"{period} the {what}"
             look = {"marker": _MARKERS[k], "markersize": 5, "linestyle": "none", "elinewidth": 1}
-            look |= {"color": CURVE_STYLES[k]["color"], "label": f"{name} ({size:,})"}
+            look |= {"color": CURVE_STYLES[k]["color"], "label": f"{name} ({sizes.sum():,})"}
             look = merge_style(look, style, Line2D)
-            places = part["mean_prediction"] if self._shown.promise is None else [k]
+            places = predictions if self._shown.promise is None else [k]
             points, _, _ = ax.errorbar(places, means, yerr=reach, **look)
             self.points_.append(points)
 
@@ -418,6 +420,20 @@ def _arrange(left, right, *below):
         for one, place in ((left, grid[0, 0]), (right, grid[:, 1]), (detector, grid[1, 0])):
             one.set_subplotspec(place)
         detector.sharex(left)
+
+
+def _merge_bins(part):
+    """Sizes, mean predictions and mean outcomes, of neighbouring bins with a few rows as one."""
+    sizes = part["n_samples"].to_numpy()
+    starts, held = [0], 0
+    for k, size in enumerate(sizes):
+        if held >= _LEAST_ROWS and sizes[k:].sum() >= _LEAST_ROWS:
+            starts.append(k)
+            held = 0
+        held += size
+    merged = np.add.reduceat(sizes, starts)
+    columns = (part[name].to_numpy() for name in ("mean_prediction", "mean_outcome"))
+    return merged, *(np.add.reduceat(sizes * column, starts) / merged for column in columns)
 
 
 def _cut_powers(ax, line, threshold):

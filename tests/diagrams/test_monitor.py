@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.dates import num2date
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 from skcal.diagrams import MonitorDisplay
 from skcal.monitoring import CalibrationMonitor
@@ -101,6 +101,35 @@ def test_points_are_those_of_the_table_with_intervals_of_wilson():
         for hit, size in zip(hits, table["n_samples"], strict=True)
     ]
     np.testing.assert_allclose(ends, wilson, atol=1e-12)
+
+
+def test_neighbouring_bins_of_a_few_rows_are_one_point():
+    """No row is left out, a point of calibrated rows stays calibrated, and no interval is long."""
+    rng, monitor = np.random.default_rng(0), CalibrationMonitor()
+    v = np.concatenate([rng.beta(1, 20, 3000), [0.05, 0.45, 0.62, 0.63, 0.88, 0.97]])
+    monitor.update(rng.random(3006) < v, v)
+    table, display = monitor.to_frame(), MonitorDisplay.from_monitor(monitor)
+    assert table["n_samples"].min() < 3
+    (points,), (bars,) = display.points_, display.axes_[1].collections
+    x, y = points.get_xydata().T
+    assert 2 <= len(x) < len(table)
+    assert np.all(np.diff(x) > 0)
+    low, high = np.transpose([segment[:, 1] for segment in bars.get_segments()])
+    assert (high - low).max() < 2 * 0.18
+    # Wilson's interval with z has the middle (n y + z² / 2) / (n + z²): n is read off each bar.
+    z2 = norm.isf(0.025) ** 2
+    middle = (low + high) / 2
+    n = z2 * (middle - 0.5) / (y - middle)
+    assert n.min() > 25 - 1e-6
+    assert n.sum() == pytest.approx(3006)
+    assert n @ x == pytest.approx(v.sum())
+    assert n @ y == pytest.approx((table["n_samples"] * table["mean_outcome"]).sum())
+
+
+def test_fewer_rows_than_a_point_needs_are_one_point():
+    monitor = CalibrationMonitor().update([0, 1, 1, 0], [0.1, 0.3, 0.9, 0.5])
+    (points,) = MonitorDisplay.from_monitor(monitor).points_
+    np.testing.assert_allclose(points.get_xydata(), [[0.45, 0.5]])
 
 
 def test_both_alarms_are_marked():
