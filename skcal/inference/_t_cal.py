@@ -30,7 +30,7 @@ def t_cal_test(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
-    r"""T-Cal test of calibration: debiased squared errors on 2, 4, 8, ... bins at once.
+    r"""T-Cal test of calibration: debiased squared errors on 2, 4, 8 and more bins at once.
 
     Few bins find errors that are small and wide, many bins those that are large and narrow. The
     test adapts to either, and is exact at every sample size. Rows must be independent, see
