@@ -7,6 +7,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "doc" / "bibliography.rst"
 BUILT = {"_build", "auto_examples", "generated"}
 DOI = re.compile(r":doi:`([^`]+)`")
+# An entry of one line that begins with an initial, which would be read as a list: "C. Elkan".
+INITIAL = re.compile(r"^( *)(?:- |\.\. \[\d+\] )([A-Z]\. .*)\n(?!\1 +\S)", re.MULTILINE)
 # Authors and year of a numbered reference.
 REFERENCE = re.compile(r"^ *\.\. \[\d+\] (.+?\(\d{4}\))\.", re.MULTILINE | re.DOTALL)
 
@@ -41,6 +43,13 @@ def test_every_reference_is_listed():
     assert len(references) > 60
     missing = {(path, name) for path, name in references if f"- {name}." not in known}
     assert missing == set()
+
+
+def test_no_entry_is_read_as_a_list():
+    assert INITIAL.search("- C. Elkan (2001). Costs.\n- D. Day")
+    assert not INITIAL.search("- C. Elkan (2001). Costs.\n  IJCAI 17.\n")
+    found = [found[1] for path in (PAGE, *list_sources()) for found in INITIAL.findall(read(path))]
+    assert found == []
 
 
 def test_first_authors_are_in_order():

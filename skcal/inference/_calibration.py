@@ -212,7 +212,8 @@ def calibration_test(
     .. [2] J. Vaicenavicius, D. Widmann, C. Andersson, F. Lindsten, J. Roll, T. B. Schön (2019).
        Evaluating model calibration in classification. AISTATS 22.
        :doi:`10.48550/arXiv.1902.06977`
-    .. [3] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+    .. [3] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing.
+       Wiley.
     .. [4] D. R. Cox (1958). Two further applications of a model for binary regression. Biometrika
        45. :doi:`10.1093/biomet/45.3-4.562`
     .. [5] A. C. Cameron, J. B. Gelbach, D. L. Miller (2008). Bootstrap-based improvements for

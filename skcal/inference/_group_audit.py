@@ -212,7 +212,8 @@ def audit_groups(
     ----------
     .. [1] I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu (2022). Metrics of calibration
        for probabilistic predictions. JMLR 23(351). :doi:`10.48550/arXiv.2205.09680`
-    .. [2] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+    .. [2] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing.
+       Wiley.
 
     .. [3] D. G. Altman, J. M. Bland (2011). How to obtain the confidence interval from a P value.
        BMJ 343:d2090. :doi:`10.1136/bmj.d2090`

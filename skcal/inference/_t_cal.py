@@ -115,7 +115,8 @@ def t_cal_test(
     ----------
     .. [1] D. Lee, X. Huang, H. Hassani, E. Dobriban (2023). T-Cal: an optimal test for the
        calibration of predictive models. JMLR 24(335). :doi:`10.48550/arXiv.2203.01850`
-    .. [2] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing. Wiley.
+    .. [2] P. H. Westfall, S. S. Young (1993). Resampling-based multiple testing.
+       Wiley.
 
     Examples
     --------

@@ -132,7 +132,8 @@ def kernel_calibration_error(
     .. [2] A. Kumar, S. Sarawagi, U. Jain (2018). Trainable calibration measures for neural
        networks from kernel mean embeddings. ICML 35.
        https://proceedings.mlr.press/v80/kumar18a.html
-    .. [3] A. Rahimi, B. Recht (2007). Random features for large-scale kernel machines. NeurIPS 20.
+    .. [3] A. Rahimi, B. Recht (2007). Random features for large-scale kernel machines.
+       NeurIPS 20.
 
     Examples
     --------

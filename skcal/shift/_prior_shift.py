@@ -90,7 +90,8 @@ class PriorShift(BaseRecalibrator):
     .. [1] M. Saerens, P. Latinne, C. Decaestecker (2002). Adjusting the outputs of a classifier to
        new a priori probabilities: a simple procedure. Neural Computation 14.
        :doi:`10.1162/089976602753284446`
-    .. [2] C. Elkan (2001). The foundations of cost-sensitive learning. IJCAI 17.
+    .. [2] C. Elkan (2001). The foundations of cost-sensitive learning.
+       IJCAI 17.
     .. [3] A. Alexandari, A. Kundaje, A. Shrikumar (2020). Maximum likelihood with bias-corrected
        calibration is hard-to-beat at label shift adaptation. ICML 37.
        :doi:`10.48550/arXiv.1901.06852`
