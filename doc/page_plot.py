@@ -1,5 +1,6 @@
 """The directive ``page-plot``: what the code above it on its page has drawn last."""
 
+import re
 from doctest import SKIP, DocTestParser
 from pathlib import Path
 
@@ -13,6 +14,19 @@ for number in matplotlib.pyplot.get_fignums()[:-1]:
 """
 
 
+def list_code(page):
+    """Code of the examples above each ``page-plot`` of a page, and below the one before.
+
+    The directive is counted: its number of line grows with the figures that were inserted above.
+    """
+    parts = re.split(r"^ *\.\. page-plot::$", page, flags=re.MULTILINE)
+    parse = DocTestParser().get_examples
+    return [
+        "".join(one.source for one in parse(part) if not (one.exc_msg or SKIP in one.options))
+        for part in parts[:-1]
+    ]
+
+
 class PagePlot(PlotDirective):
     """``plot`` of the page's examples since the last ``page-plot``; its content is the caption."""
 
@@ -21,14 +35,11 @@ class PagePlot(PlotDirective):
     def run(self):
         """Run the examples, and show the figure."""
         document = self.state.document
-        page = Path(document["source"]).read_text(encoding="utf-8").splitlines()
-        start = document.get("page_plot", 0)
-        document["page_plot"] = end = self.lineno - 1
-        examples = DocTestParser().get_examples("\n".join(page[start:end]))
-        code = "".join(one.source for one in examples if not (one.exc_msg or SKIP in one.options))
+        number = document["page_plot"] = document.get("page_plot", -1) + 1
+        code = list_code(Path(document["source"]).read_text(encoding="utf-8"))[number]
         self.options |= {
             "caption": "\n".join(self.content),
-            "context": "close-figs" if start else "reset",
+            "context": "close-figs" if number else "reset",
             "format": "python",
             "include-source": False,
         }

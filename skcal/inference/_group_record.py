@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ _STATISTICS = ("mean", "slope", "kuiper")
 # Holm's method can find nothing with fewer draws: the least p-value times the number of groups.
 _LEAST = 0.05
 _N_SHOWN = 10
+# Characters of a printed line.
+_LINE = 100
 # A bound of this level or a lower one is no further out than the estimate.
 _LEAST_ONE_SIDED_LEVEL = 0.5
 
@@ -157,7 +160,7 @@ class GroupAudit(NamedTuple):
             How many groups are shown at most.
         """
         n_groups = check_integer("n_groups", n_groups, minimum=1)
-        print(self)
+        print(fill(str(self), _LINE))
         table = self.to_frame().head(n_groups)
         # The smallest knows whether the draws let it be smaller.
         shown = [show_pvalue(max(self.pvalue, pvalue)) for pvalue in table["adjusted_pvalue"]]

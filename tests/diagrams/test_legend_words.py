@@ -61,11 +61,11 @@ def list_words(Display=ReliabilityDisplay, y_proba=P, **options):
         ({"layers": ["curve_color"]}, "Dark curve: many predictions"),
         (
             {"layers": ["curve_width"]},
-            "Width of curves beyond chance: density of the predictions",
+            "Thick curve: many predictions, and an error beyond chance",
         ),
         (
             {"layers": ["density", "curve_width"], "y_proba": {"a": P, "b": P**3}},
-            f"{DENSITY}; width of curves beyond chance",
+            f"{DENSITY}; thick curves err beyond chance",
         ),
     ],
 )

@@ -40,7 +40,7 @@ class CurveWidthLayer(Layer):
     def describe(self, curve, view):
         if "density" in view.layers:  # whose words are of the width, too
             return None
-        return "Width of curves beyond chance: density of the predictions"
+        return "Thick curve: many predictions, and an error beyond chance"
 
 
 class CurveColorLayer(Layer):

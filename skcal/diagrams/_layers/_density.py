@@ -64,7 +64,7 @@ class DensityLayer(Layer):
         words = "Density of the predictions"
         if "curve_width" not in view.layers or not is_smooth(curve):
             return words
-        return f"{words}; width of curves beyond chance"
+        return f"{words}; thick curves err beyond chance"
 
 
 def _rescale_height(area, peak, axis):
