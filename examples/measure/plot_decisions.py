@@ -70,4 +70,4 @@ plt.show()
 # The decision maker who would gain most by an increasing recalibration, and how much, before and
 # after the repair:
 for name, y_proba in models.items():
-    print(name, decision_calibration_witness(y, y_proba, pos_label="malignant"))
+    print(f"{name}: {decision_calibration_witness(y, y_proba, pos_label='malignant')}")

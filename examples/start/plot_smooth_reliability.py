@@ -149,7 +149,7 @@ rare_odds = np.exp(rng.normal(-4.5, 1.5, size=20_000))
 rare_proba = rare_odds / (1 + rare_odds)
 rare = rng.binomial(1, rare_odds / (2 + rare_odds))
 
-figure, axes = plt.subplots(2, 3, figsize=(13.5, 10), layout="constrained")
+figure, axes = plt.subplots(2, 3, figsize=(13.5, 11.5), layout="constrained")
 draw = ReliabilityDisplay.from_predictions
 draw(wave, wave_proba, kind="isotonic", name="isotonic", ax=axes[0, 0])
 draw(wave, wave_proba, layers=["split_density"], name="split density", ax=axes[0, 1])
