@@ -1,6 +1,7 @@
 """Docstrings are the contract: numpydoc's rules, every parameter, and the true defaults."""
 
 import ast
+import importlib
 import inspect
 import re
 
@@ -120,3 +121,16 @@ def test_there_is_an_example():
     for path, obj in OBJECTS.items():
         if not is_record(obj):
             assert ">>>" in "\n".join(get_doc_object(obj)["Examples"]), path
+
+
+def test_every_public_value_has_words():
+    """Those that the index reads from the module itself: of an imported list it says "Built-in"."""
+    found = 0
+    for room in ROOMS:
+        module = importlib.import_module(f"skcal.{room}")
+        source = inspect.getsource(module)
+        for name in module.__all__:
+            if not callable(getattr(module, name)):
+                assert re.search(rf"^#: .+\n(#: .+\n)*{name}\b", source, re.MULTILINE), room
+                found += 1
+    assert found >= 4
