@@ -45,8 +45,10 @@ def take_counted(scores, target, weights):
     """
     if weights is not None:
         present = weights > 0  # a weight of zero equals absence
-        scores, target = take_rows(scores, present), target[present]
-        weights = count_as_rows(as_float64(weights[present]))
+        if not present.all():
+            scores, target = take_rows(scores, present), target[present]
+            weights = weights[present]
+        weights = count_as_rows(as_float64(weights))
     if target.ndim == 1:
         return scores, target, weights
     rows, codes, shares = list_copies(target)

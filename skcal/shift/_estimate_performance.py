@@ -319,12 +319,11 @@ def estimate_performance(
     check_test = None if check is None else problem.test_map(*check)
     shift_test = problem.test_shift()
     reason = _explain(share, gap, len(old), fit_test, check_test, shift_test, evidence)
-    measure = make_metric(metric, new, threshold)
-    estimate = problem.estimate(measure)
+    estimate = problem.estimate(make_metric(metric, new, threshold))
     ends: Sequence[Any] = ()
     if reason is None:
         resamples = show(range(n_resamples))
-        ends = problem.find_interval(measure, population, resamples, confidence_level)
+        ends = problem.find_interval(metric, threshold, population, resamples, confidence_level)
     if np.isnan([estimate, *ends]).any():
         raise ValueError(
             f"metric={metric!r} is not defined: no row of y_proba_new is expected to count."
@@ -355,7 +354,8 @@ class _Problem:
             new,
             np.ones(len(new)) if new_weights is None else new_weights,
         )
-        self._map = self._fit_map(weights, self._new_weights)
+        self._map = None
+        self._map = self._fit_map(old, codes, weights, new, self._new_weights)
 
     def find_gap(self):
         """The fullest gap of the labelled scores, see `find_fullest_gap`."""
@@ -384,29 +384,35 @@ class _Problem:
         """The metric of the new rows."""
         return measure(self._map(self._new), self._new_weights)
 
-    def find_interval(self, measure, population, resamples, level):
+    def find_interval(self, metric, threshold, population, resamples, level):
         """The ends of its interval, with a fit for each of `resamples`."""
         rng, resampled = self._rng, []
+        old_order, new_order = _order_rows(self._old), _order_rows(self._new)
+        old, codes = np.asfortranarray(self._old[old_order]), self._codes[old_order]
+        new, fixed_weights = np.asfortranarray(self._new[new_order]), self._new_weights[new_order]
+        measure = make_metric(metric, new, threshold)
         for _ in resamples:
-            weights, new_weights = rng.exponential(size=len(self._codes)), self._new_weights
+            weights, new_weights = rng.exponential(size=len(codes)), fixed_weights
             if self._weights is not None:
                 weights = weights * self._weights
             if population or self._finds_rates:
-                new_weights = new_weights * rng.exponential(size=len(self._new))
-            chances = self._fit_map(weights, new_weights)(self._new)
+                new_weights = new_weights * rng.exponential(size=len(new))[new_order]
+            fitted = self._fit_map(old, codes, weights[old_order], new, new_weights)
+            chances = fitted(new)
             if population:
                 resampled.append(measure(chances, new_weights))
             else:
-                resampled.append(measure(draw_labels(chances, rng), self._new_weights))
+                resampled.append(measure(draw_labels(chances, rng), fixed_weights))
         return find_ends(np.array(resampled), level)
 
-    def _fit_map(self, weights, new_weights):
-        fitted = fit_to_columns(self._recalibrator, self._old, self._codes, weights)
+    def _fit_map(self, old, codes, weights, new, new_weights):
+        near = None if self._map is None else self._map.fitted
+        fitted = fit_to_columns(self._recalibrator, old, codes, weights, near)
         if not self._finds_rates:
             return _Map(fitted)
-        counts = np.bincount(self._codes, weights, minlength=self._old.shape[1])
+        counts = np.bincount(codes, weights, minlength=old.shape[1])
         train = counts / counts.sum()
-        rates = fit_prior(predict_columns(fitted, self._new), train, new_weights)
+        rates = fit_prior(predict_columns(fitted, new), train, new_weights)
         return _Map(fitted, train, rates)
 
     def _test(self, proba, codes, weights):
@@ -415,15 +421,20 @@ class _Problem:
         return calibration_test(codes, proba, **options)
 
 
+def _order_rows(proba):
+    """Rows by the score of the second of two classes, which maps of one score read faster."""
+    return np.argsort(proba[:, 1]) if proba.shape[1] == 2 else slice(None)
+
+
 class _Map:
     """Probabilities of scores in the new population, whose rates may be others."""
 
     def __init__(self, fitted, train=None, rates=None):
-        self._fitted, self._train, self.rates = fitted, train, rates
+        self.fitted, self._train, self.rates = fitted, train, rates
 
     def recalibrate(self, proba):
         """Probabilities under the old rates."""
-        return predict_columns(self._fitted, proba)
+        return predict_columns(self.fitted, proba)
 
     def __call__(self, proba):
         chances = self.recalibrate(proba)

@@ -82,8 +82,7 @@ class _Design:
         n_slopes = len(self._offset)
         self.columns = np.empty((1 + n_slopes, len(values)))
         self.columns[0] = 1.0
-        self.columns[1:] = features[:-1].T
-        self.columns[1:] -= self._offset[:, None]
+        np.subtract(features[:-1].T, self._offset[:, None], out=self.columns[1:])
         spread = np.average((values - middle) ** 2, weights=weights)
         rate = np.average(outcomes, weights=weights)
         _, information = measure_information(np.array([1 - rate, rate]))

@@ -17,4 +17,4 @@ def share_of_others(codes, weights=None):
 
     n_k rows have column k; weights count rows.
     """
-    return 1 / (np.bincount(codes, weights) + 2)[codes]
+    return (1 / (np.bincount(codes, weights) + 2))[codes]
