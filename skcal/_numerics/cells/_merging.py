@@ -22,8 +22,8 @@ _N_TRIALS = 1 << 18
 _N_PARTS = 256
 # From this many columns on, labels are found by halving.
 _MANY_COLUMNS = 48
-# Values that are searched for at a time, which stay in the cache.
-_N_SEARCHED = 1 << 14
+# Values that are searched for, and of few columns drawn, at a time: they stay in the cache.
+_N_SEARCHED, _N_DRAWN = 1 << 14, 1 << 17
 
 
 class Hits(NamedTuple):
@@ -207,17 +207,26 @@ class CategoricalSums:
     """
 
     def __init__(self, proba, cells, n_cells, weights=None):
-        self._cells, self._n_cells, self._weights = cells, n_cells, weights
+        self._n_cells, self._weights = n_cells, weights
         self._edges = find_label_edges(proba)
-        self._rows, self.n_rows = np.arange(len(proba)), len(proba)
+        self.n_rows, n_classes = proba.shape
+        # Those of a row are side by side.
+        self._cells = cells.reshape(n_classes, self.n_rows).T.ravel()
+        self._first = n_classes * np.arange(self.n_rows)
 
     def draw(self, rng, n_draws):
         """Sums of shape (n_draws, n_cells)."""
-        return np.stack([self.sum_labels(row) for row in draw_labels(rng, self._edges, n_draws)])
+        sums = np.empty((n_draws, self._n_cells))
+        is_wide = len(self._edges) >= _MANY_COLUMNS
+        step = n_draws if is_wide else max(1, _N_DRAWN // self.n_rows)
+        for start in range(0, n_draws, step):
+            part = sums[start : start + step]
+            part[:] = [self.sum_labels(row) for row in draw_labels(rng, self._edges, len(part))]
+        return sums
 
     def sum_labels(self, labels):
         """Sums of one vector of labels, the numbers of their columns."""
-        cells = self._cells[labels * len(self._rows) + self._rows]
+        cells = self._cells.take(self._first + labels)
         return np.bincount(cells, self._weights, self._n_cells).astype(np.float64, copy=False)
 
     def draw_hits(self, rng, n_draws):
@@ -225,7 +234,7 @@ class CategoricalSums:
         labels, size = draw_labels(rng, self._edges, n_draws), self._n_cells
         keys = labels * n_draws + np.arange(n_draws)[:, None]
         keys *= size
-        keys += self._cells.take(labels * self.n_rows + self._rows)
+        keys += self._cells.take(self._first + labels)
         if self._weights is None:
             return Hits(*np.divmod(np.sort(keys, axis=None), size), None, n_draws)
         order = np.argsort(keys, axis=None)
@@ -252,7 +261,7 @@ def draw_labels(rng, edges, n_draws):
         return _search_rows(edges.T, uniform.T).T
     labels = np.zeros(uniform.shape, dtype=np.uint8)
     for edge in edges:  # of few columns this is the fastest
-        labels += uniform >= edge
+        labels += (uniform >= edge).view(np.uint8)
     return labels.astype(np.intp)
 
 
