@@ -18,8 +18,13 @@ from skcal._input._validation import (
     check_option,
     check_rng,
 )
-from skcal._numerics.errors._squared_kernel import square_residuals
+from skcal._numerics.errors._squared_kernel import (
+    read_binary,
+    scale_binary,
+    square_residuals,
+)
 from skcal._numerics.inference._kernel_tests import (
+    BinaryTerms,
     bound_biased,
     bound_unbiased,
     compare_degenerate,
@@ -31,7 +36,7 @@ from skcal._numerics.inference._kernel_tests import (
     widen,
 )
 from skcal._tools._parallel import run_parallel
-from skcal._tools._progress import read_progress
+from skcal._tools._progress import count_steps, read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.inference._test_result import TestResult
 
@@ -105,8 +110,9 @@ def squared_kernel_calibration_test(
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over blocks of pairs of rows: True for a tqdm bar (tqdm must be installed),
-        or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over blocks of pairs of rows, or over resamples of two classes: True for a
+        tqdm bar (tqdm must be installed), or a function that takes an iterable and returns one,
+        such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of randomness of the bootstrap.
 
@@ -141,8 +147,9 @@ def squared_kernel_calibration_test(
       The statistic :math:`\frac{n}{n-1} \mathrm{SKCE}_u - \mathrm{SKCE}_b` is compared with
       :math:`n^{-2} \sum_i C_i \sum_j (\frac{n}{n-1} (C_j - \delta_{ij}) - 2)\, h_{ij}` for
       multinomial counts C; :math:`p = (1 + \#\{T^* \ge T\}) / (1 + \text{n\_resamples})`. Only
-      differences between statistics have a meaning. The cost is n^2 times `n_resamples`; the
-      memory, 2 bytes times n times `n_resamples` besides a small part of the matrix h. Where
+      differences between statistics have a meaning. For two classes and an exponential kernel the
+      cost is n times `n_resamples`. For others it is n^2 times `n_resamples`; the memory, 2 bytes
+      times n times `n_resamples` besides a small part of the matrix h. Where
       resamples vary less than half as much as the statistic does if labels come true as
       predicted, because hardly any event was seen, they are spread to that standard deviation.
 
@@ -259,30 +266,53 @@ def _test_by_blocks(vectors, kernel, block_size, n_jobs, show):
 
 
 def _test_by_bootstrap(vectors, kernel, n_resamples, rng, n_jobs, show):
-    n_rows = len(vectors.proba)
+    n_rows, n_classes = vectors.proba.shape
+    is_binary = kernel.binary_bandwidth(n_classes) is not None
+    resample = _resample_binary if is_binary else _resample_pairs
     counts = draw_counts(n_rows, n_resamples, rng)
+    *sums, variance = resample(vectors, kernel, counts, n_resamples, n_jobs, show)
+    statistic, resampled, estimate, null_mean = compare_degenerate(*sums)
+    resampled = widen(resampled, null_mean, np.sqrt(2 * variance) / n_rows**2)
+    pvalue = count_exceedances(statistic, resampled)
+    chance = float(null_mean)
+    return TestResult(float(statistic), pvalue, float(estimate), null_mean=chance, name=_NAME)
+
+
+def _resample_binary(vectors, kernel, counts, n_resamples, n_jobs, show):
+    """What `compare_degenerate` takes, and the variance of terms, of an exponential kernel."""
+    proba, outcomes, *_ = read_rows(vectors, slice(None))
+    predictions, column = read_binary(proba)
+    scale = scale_binary(kernel.label_kernel)
+    residual = np.sqrt(scale) * (outcomes[:, column] - predictions)
+    terms = BinaryTerms(predictions, residual, kernel.binary_bandwidth(2))
+    tasks = ((terms.resample, one) for one in counts)
+    resampled = run_parallel(
+        tasks, n_jobs, lambda tasks: count_steps(show, tasks, n_resamples * [1])
+    )
+    return terms.row_sums, terms.own, *np.array(resampled).T, scale**2 * terms.find_variance()
+
+
+def _resample_pairs(vectors, kernel, counts, n_resamples, n_jobs, show):
+    """The same from all pairs of rows."""
+    n_rows = len(vectors.proba)
+    drawn = np.empty((n_rows, n_resamples), dtype=np.uint16)
+    for resample, one in enumerate(counts):
+        drawn[:, resample] = one
     strips = run_parallel(
-        [(_sum_strip, vectors, kernel, counts, start) for start in range(0, n_rows, TILE)],
+        [(_sum_strip, vectors, kernel, drawn, start) for start in range(0, n_rows, TILE)],
         n_jobs,
         show,
     )
     row_sums, own = np.zeros((2, n_rows))
-    resampled_pairs, variance = np.zeros(n_resamples), 0.0
+    pairs, variance = np.zeros(n_resamples), 0.0
     for start, (strip_sums, strip_own, strip_pairs, strip_variance) in zip(
         range(0, n_rows, TILE), strips, strict=True
     ):
         row_sums[start:] += strip_sums
         own[start : start + TILE] = strip_own
-        resampled_pairs += strip_pairs
+        pairs += strip_pairs
         variance += strip_variance
-    resampled_own, resampled_rows = _sum_counts(counts, own), _sum_counts(counts, row_sums)
-    statistic, resampled, estimate, null_mean = compare_degenerate(
-        row_sums, own, resampled_pairs, resampled_own, resampled_rows
-    )
-    resampled = widen(resampled, null_mean, np.sqrt(2 * variance) / n_rows**2)
-    pvalue = count_exceedances(statistic, resampled)
-    chance = float(null_mean)
-    return TestResult(float(statistic), pvalue, float(estimate), null_mean=chance, name=_NAME)
+    return row_sums, own, pairs, _sum_counts(drawn, own), _sum_counts(drawn, row_sums), variance
 
 
 def _sum_counts(counts, values):

@@ -91,7 +91,7 @@ def test_bootstrap_agrees_with_its_definition(rng, monkeypatch):
     pairs, sums, own = sum_resampled_pairs(h, counts, counts), h.sum(axis=0), h.diagonal()
     expected = compare_degenerate(sums, own, pairs, own @ counts, sums @ counts)
     statistic, resampled, estimate, null_mean = expected
-    monkeypatch.setattr(_kernel_tests, "draw_counts", lambda *args: counts.astype(np.uint16))
+    monkeypatch.setattr(_kernel_tests, "draw_counts", lambda *args: iter(counts.T))
     for tile in (7, 512):
         monkeypatch.setattr(_kernel_tests, "TILE", tile)
         result = squared_kernel_calibration_test(y, proba, bandwidth=0.3, n_resamples=99)
@@ -100,6 +100,43 @@ def test_bootstrap_agrees_with_its_definition(rng, monkeypatch):
         )
         assert result.pvalue == (1 + np.sum(resampled >= statistic)) / 100
     assert 0.01 < result.pvalue < 1  # both sides of the count are tried
+
+
+@pytest.mark.parametrize("kernel", ["total_variation", "euclidean"])
+@pytest.mark.parametrize("label_kernel", [None, [[2.0, 0.5], [0.5, 1.0]]])
+@pytest.mark.parametrize("bandwidth", [1.0, 0.01])
+def test_two_classes_without_pairs(rng, kernel, label_kernel, bandwidth):
+    """The same as from all pairs, which a callable kernel takes, with ties, 0 and 1."""
+    proba = np.round(rng.random(80), 2)
+    proba[:4] = 0.0, 1.0, 0.5, 0.5
+    y, norm = (rng.random(80) < proba).astype(int), {"total_variation": 1, "euclidean": 2}[kernel]
+
+    def by_pairs(left, right):
+        size = np.linalg.norm(left[:, None] - right, ord=norm, axis=2)
+        return np.exp(-size / (2 if norm == 1 else 1) / bandwidth)
+
+    options = {"label_kernel": label_kernel, "n_resamples": 99}
+    found, expected = (
+        squared_kernel_calibration_test(y, proba, random_state=0, **options, **one)
+        for one in ({"kernel": kernel, "bandwidth": bandwidth}, {"kernel": by_pairs})
+    )
+    assert found.pvalue == expected.pvalue
+    values = [(one.statistic, one.estimate, one.null_mean) for one in (found, expected)]
+    assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-15)
+
+
+def test_two_classes_take_no_pairs(rng, monkeypatch):
+    """Many rows have too many; `progress` and `n_jobs` count resamples."""
+    monkeypatch.setattr(_kernel_tests, "_sum_strip", None)
+    proba, seen = rng.random(20_000), []
+    y = (rng.random(20_000) < proba**1.2).astype(int)
+    options = {"n_resamples": 49, "random_state": 0, "progress": lambda x: seen.append(len(x)) or x}
+    results = [
+        squared_kernel_calibration_test(y, proba, n_jobs=n_jobs, **options) for n_jobs in (None, 2)
+    ]
+    assert results[0] == results[1]
+    assert results[0].pvalue == 0.02
+    assert seen == [49, 49]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +174,7 @@ def test_calibrated_rare_events_are_not_rejected(n_rows, law):
 
 
 def test_bootstrap_counts_are_multinomial(rng):
-    counts = _kernel_tests.draw_counts(50, 2000, rng)
+    counts = np.stack(list(_kernel_tests.draw_counts(50, 2000, rng)), axis=1)
     assert (counts.sum(axis=0) == 50).all()
     # Mean 1 and variance 1 - 1/50, within four standard errors of 100 000 numbers.
     assert abs(counts.var() - 0.98) < 4 * np.sqrt(2 / 100_000) * 1.2

@@ -28,7 +28,30 @@ def laplace_error(predictions, residual, bandwidth):
     its independent steps: with T_i = sum_{j <= i} c_j exp(-(v_i - v_j) / h) it equals
     sum_i T_i^2 (1 - exp(-2 (v_{i+1} - v_i) / h)), where the last factor is 1.
     """
-    square, carry, start = 0.0, 0.0, 0
+    square = 0.0
+    for before, gap in _sum_before(predictions, residual, bandwidth):
+        # 1 - exp(-2 g) = 2 tanh g / (1 + tanh g), which is accurate for small g, too
+        slope = np.tanh(gap)
+        before *= before
+        before *= slope
+        slope += 1
+        before /= slope
+        square += 2 * before.sum()
+    return float(np.sqrt(square))
+
+
+def laplace_sums(predictions, residual, bandwidth):
+    """sum_j c_j exp(-|v_i - v_j| / h) for each of the sorted predictions."""
+    before, after = (
+        np.concatenate([part for part, _ in _sum_before(*rows, bandwidth)])
+        for rows in ((predictions, residual), (-predictions[::-1], residual[::-1]))
+    )
+    return before + after[::-1] - residual
+
+
+def _sum_before(predictions, residual, bandwidth):
+    """Yield T_i = sum_{j <= i} c_j exp(-(v_i - v_j) / h), and (v_{i+1} - v_i) / h, part by part."""
+    carry, start = 0.0, 0
     while start < len(predictions):
         place = (predictions[start : start + _CHUNK] - predictions[start]) / bandwidth
         size = np.searchsorted(place, _SPAN, side="right")
@@ -39,15 +62,8 @@ def laplace_error(predictions, residual, bandwidth):
         decayed /= growth
         gap = np.diff(predictions[start : start + size + 1], append=np.inf)[:size] / bandwidth
         carry = decayed[-1] * np.exp(-gap[-1])
-        # 1 - exp(-2 g) = 2 tanh g / (1 + tanh g), which is accurate for small g, too
-        slope = np.tanh(gap)
-        decayed *= decayed
-        decayed *= slope
-        slope += 1
-        decayed /= slope
-        square += 2 * decayed.sum()
         start += size
-    return float(np.sqrt(square))
+        yield decayed, gap
 
 
 def gaussian_error(read_chunks, bandwidth):

@@ -6,6 +6,7 @@ p-values are kept above 0: the smallest normal float stands for all that are sma
 import numpy as np
 from scipy.special import chdtri, fdtrc, ndtr
 
+from skcal._numerics.errors._kernel import laplace_error, laplace_sums
 from skcal._numerics.inference._classical_tests import clip_pvalue
 from skcal._tools._least_pvalue import mark_least
 
@@ -37,12 +38,39 @@ def standardize_mean(values):
 
 
 def draw_counts(n_rows, n_resamples, rng):
-    """How often each row is drawn in each bootstrap resample, an array (n_rows, n_resamples)."""
-    counts = np.empty((n_rows, n_resamples), dtype=np.uint16)
-    for resample in range(n_resamples):
+    """Yield how often each row is drawn in each bootstrap resample."""
+    for _ in range(n_resamples):
         rows = (rng.random(n_rows) * n_rows).astype(np.intp)
-        counts[:, resample] = np.bincount(rows, minlength=n_rows)
-    return counts
+        yield np.bincount(rows, minlength=n_rows)
+
+
+class BinaryTerms:
+    """Sums over terms h_ij = x_i x_j exp(-|v_i - v_j| / bandwidth), without a look at pairs.
+
+    x are residuals. `row_sums` and `own` are sum_j h_ij and h_ii.
+    """
+
+    def __init__(self, predictions, residual, bandwidth):
+        self._order, self._residual, self._bandwidth = np.argsort(predictions), residual, bandwidth
+        self._places = predictions[self._order]
+        self.own, self.row_sums = residual**2, np.empty(len(residual))
+        self.row_sums[self._order] = laplace_sums(
+            self._places, residual[self._order], self._bandwidth
+        )
+        self.row_sums *= residual
+
+    def resample(self, counts):
+        """The sums of C_i C_j h_ij, of C_i h_ii and of C_i sum_j h_ij with counts C."""
+        drawn = (counts * self._residual)[self._order]
+        pairs = laplace_error(self._places, drawn, self._bandwidth) ** 2
+        return pairs, counts @ self.own, counts @ self.row_sums
+
+    def find_variance(self):
+        """Variance of terms of different rows, summed, if labels come true as predicted."""
+        spread = self._places * (1 - self._places)
+        # The square of the kernel has half the bandwidth.
+        pairs = laplace_error(self._places, spread, self._bandwidth / 2) ** 2
+        return max(pairs - spread @ spread, 0.0)
 
 
 def sum_resampled_pairs(terms, left_counts, right_counts):
