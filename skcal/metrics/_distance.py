@@ -10,6 +10,7 @@ from skcal._input._validation import check_number
 from skcal._numerics.errors._distance import (
     LowerDistance,
     bound_lower_distance,
+    find_best_weights,
     place_on_grid,
     place_on_knots,
 )
@@ -116,13 +117,10 @@ def lower_calibration_distance(
 
 def bracket_lower_distance(sample, tol):
     """Lower distance of one sample, with bounds at most twice the tolerance apart."""
-    # Half a cell is four fifths of the width; the rest is for the curvature and for rounding.
-    n_cells = max(_CELLS, int(np.ceil(0.3125 / tol)))
+    n_cells = _count_cells(tol)
     if len(sample.predictions) <= n_cells:
-        ties = sample.sorted
-        weight, positive = ties.weight / ties.total_weight, ties.positive / ties.total_weight
-        layers = place_on_knots(ties.predictions, weight, positive)
-        return bound_lower_distance(layers, 2 * tol, limit=np.abs(ties.residual).sum())
+        limit = np.abs(sample.sorted.residual).sum()
+        return bound_lower_distance(_place_ties(sample), 2 * tol, limit=limit)
     weight, positive = sample.mass_in_cells(n_cells)
     predicted = (np.arange(n_cells) * weight[0] + weight[1]) / n_cells
     if np.abs(positive[0] - predicted).max() <= NIL:
@@ -133,6 +131,17 @@ def bracket_lower_distance(sample, tol):
     return bound_lower_distance(place_on_grid(weight, positive), 2 * tol)
 
 
+def _count_cells(tol):
+    # Half a cell is four fifths of the width; the rest is for the curvature and for rounding.
+    return max(_CELLS, int(np.ceil(0.3125 / tol)))
+
+
+def _place_ties(sample):
+    ties = sample.sorted
+    weight, positive = ties.weight / ties.total_weight, ties.positive / ties.total_weight
+    return place_on_knots(ties.predictions, weight, positive)
+
+
 class LowerCalibrationDistance(Measure, function=lower_calibration_distance):
     """Within half of the tolerance."""
 
@@ -141,6 +150,13 @@ class LowerCalibrationDistance(Measure, function=lower_calibration_distance):
 
     def measure(self, sample):
         return bracket_lower_distance(sample, self.tol).value
+
+    def find_weights(self, sample):
+        """What the residual of each row is worth, by the best potentials."""
+        n_cells = _count_cells(self.tol)
+        is_few = len(sample.predictions) <= n_cells
+        layers = _place_ties(sample) if is_few else place_on_grid(*sample.mass_in_cells(n_cells))
+        return np.interp(sample.predictions, layers.knots, find_best_weights(layers, 2 * self.tol))
 
     def bound(self, cells, value):
         return cells.facts.distance

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from skcal._input._sample import Sample
 from skcal._numerics.errors._distance import upper_distance
 from skcal.metrics import (
     Bounds,
@@ -13,6 +14,7 @@ from skcal.metrics import (
     smooth_calibration_error,
     smooth_calibration_witness,
 )
+from skcal.metrics._distance import LowerCalibrationDistance
 from tests import reference_distance as reference
 
 bound_lower, bound_upper, bound_smooth = (
@@ -149,6 +151,20 @@ def test_bounds_of_many_predictions(rng, decimals):
     group = np.minimum((v * 10).astype(int), 9)
     outcome = np.bincount(group, calibrated) / np.bincount(group)
     assert high <= np.abs(v - outcome[group]).mean() + 1e-12
+
+
+@pytest.mark.parametrize("n", [200, 3000])
+def test_weights_of_residuals_are_derivatives(rng, n):
+    """On knots at the rows, and on a grid."""
+    v, weights = rng.random(n), rng.exponential(size=n)
+    target = np.clip(v + 0.3 * np.sin(7 * v) + rng.uniform(-0.1, 0.1, n), 0.1, 0.9)
+    direction, step = rng.normal(size=n), 1e-4
+    measure = LowerCalibrationDistance(tol=0.001)
+    ends = [
+        measure.measure(Sample(v, target + sign * step * direction, weights)) for sign in (1, -1)
+    ]
+    slope = measure.find_weights(Sample(v, target, weights)) @ (weights * direction)
+    assert slope / weights.sum() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-2)
 
 
 @pytest.mark.parametrize("n", [5, 300, pytest.param(4000, marks=pytest.mark.slow)])

@@ -38,13 +38,22 @@ def bound_coupling_cost(mass, knots, slack):
     (2, n_knots), on knots that increase from 0 to 1. Raises RuntimeError if neither the interior
     point method nor HiGHS comes within the slack.
     """
+    lower, upper, _ = solve_coupling(mass, knots, slack)
+    return lower, upper
+
+
+def solve_coupling(mass, knots, slack):
+    """These bounds, and potentials near the best ones, (2, n_knots).
+
+    The potentials are the derivatives of the optimum by the masses.
+    """
     lower, upper = 0.0, np.inf
     for solve in (solve_interior_point, solve_highs):
         potentials, target = solve(mass, knots)
         lower = np.fmax(lower, evaluate_potentials(mass, knots, potentials))
         upper = np.fmin(upper, evaluate_target(mass, knots, target))
         if upper - lower <= slack:
-            return float(lower), float(max(lower, upper))
+            return float(lower), float(max(lower, upper)), potentials
     raise RuntimeError(
         f"The linear program of the lower distance was not solved to {slack:.1e}; "
         f"the optimum lies between {lower} and {upper}."

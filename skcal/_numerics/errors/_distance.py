@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._numerics.cells._grid import linear_nodes
-from skcal._numerics.errors._coupling import bound_coupling_cost
+from skcal._numerics.errors._coupling import bound_coupling_cost, solve_coupling
 
 # Knots between the predictions, where these are few enough to be knots themselves.
 _FILL = 512
@@ -83,13 +83,27 @@ def bound_lower_distance(layers, width, limit=np.inf):
     floor, ceiling = float(abs(ones - zeros)), float(min(ones + zeros, limit))
     if ceiling - floor <= _ROUNDING:
         return LowerDistance(ceiling, min(floor, ceiling), ceiling)
-    excess = float(np.diff(knots).max()) ** 2 / 2
+    excess = _find_excess(knots)
     optimum, cost = bound_coupling_cost(layers.mass, knots, slack=width - moved - excess)
     lower = max(optimum - excess, floor)
     upper = max(lower, min(cost + moved, ceiling))
     # From the optimum rather than the bounds, since that is accurate to rounding.
     value = (lower + min(optimum + moved, ceiling)) / 2
     return LowerDistance(min(max(value, lower), upper), lower, upper)
+
+
+def find_best_weights(layers, width):
+    """Derivatives of the optimum on the knots by the residuals there, see `bound_lower_distance`.
+
+    Mass of outcome 1 in place of outcome 0 costs the difference of their potentials.
+    """
+    slack = width - layers.moved - _find_excess(layers.knots)
+    *_, potentials = solve_coupling(layers.mass, layers.knots, slack)
+    return potentials[1] - potentials[0]
+
+
+def _find_excess(knots):
+    return float(np.diff(knots).max()) ** 2 / 2
 
 
 def upper_distance(predictions, weight, positive):
