@@ -161,7 +161,7 @@ class BernoulliSums:
             left = left[self._distributions[(begin + at_least)[left]] <= place[left]]
             at_least[left] += 1
         sums[unsure] = at_least
-        return (sums.reshape(shape) + self._first).astype(np.float64)
+        return np.add(sums.reshape(shape), self._first, dtype=np.float64)
 
 
 class WeightedBernoulliSums:

@@ -73,13 +73,15 @@ class OmnibusOnPlaces:
 
     def find_wrong(self, sums):
         """Which rows have outcomes that were predicted to be impossible."""
-        gaps = np.abs(sums - self.mean)[:, self.is_certain]
-        return (gaps > _CERTAIN * self.mass[self.is_certain]).any(axis=1)
+        certain = np.flatnonzero(self.is_certain)
+        gaps = np.abs(sums[:, certain] - self.mean[certain])
+        return (gaps > _CERTAIN * self.mass[certain]).any(axis=1)
 
     def summarize(self, sums):
         """The statistics of Cox's score, of bins and of Kuiper, for each row."""
-        residuals = (sums - self.mean) / np.sqrt(self.total)
-        residuals[:, ~self.varies] = 0.0
+        residuals = sums - self.mean
+        residuals /= np.sqrt(self.total)
+        residuals[:, np.flatnonzero(~self.varies)] = 0.0
         running = np.cumsum(residuals, axis=1)
         span = np.maximum(running.max(axis=1), 0.0) - np.minimum(running.min(axis=1), 0.0)
         score = residuals.sum(axis=1) ** 2 + (residuals @ self.direction) ** 2 / self.information
