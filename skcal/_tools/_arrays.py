@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 from sklearn import get_config
 
 from skcal._tools._texts import advise_on_texts
+from skcal._tools._words import show_kind
 
 # Rows that NumPy works on at a time, which the cache holds.
 _ROWS = 1 << 16
@@ -247,7 +248,7 @@ def _read_numbers(name, values):
         )
     if hasattr(values, "predict_proba"):
         raise ValueError(
-            f"{name} must hold real numbers; got a {type(values).__name__}. Pass what its "
+            f"{name} must hold real numbers; got {show_kind(values)}. Pass what its "
             "predict_proba returns, or take the function from_estimator where there is one."
         )
     try:
@@ -269,7 +270,7 @@ def _read_numbers(name, values):
                 f"{name} must hold real numbers; got the text {str(value)!r} at row {place[0]}."
                 f"{advise_on_texts(name if values.ndim == 1 else 'column', values.flat)}"
             )
-    got = f"an array of type {values.dtype}" if values.ndim else f"a {type(values.item()).__name__}"
+    got = f"an array of type {values.dtype}" if values.ndim else show_kind(values.item())
     raise ValueError(f"{name} must hold real numbers; got {got}.")
 
 

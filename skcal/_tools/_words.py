@@ -22,6 +22,12 @@ def show_label(label):
     return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 3] + "..."
 
 
+def show_kind(value):
+    """The type of a value with its article."""
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeioAEIO" else f"a {name}"
+
+
 def show_moment(time):
     """A time, which is a number with all of its digits, or a Timestamp with its hour if any."""
     if not isinstance(time, Real):

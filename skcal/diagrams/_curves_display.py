@@ -13,6 +13,7 @@ from skcal._input._reduction import REDUCTIONS, check_predictions
 from skcal._input._sample import Sample
 from skcal._input._validation import RowSumError, check_integer
 from skcal._tools._arrays import list_column_names
+from skcal._tools._words import show_kind
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import (
     check_shown,
@@ -286,9 +287,7 @@ class CurvesDisplay(ShownInNotebooks, ABC):
             raise ValueError(f"curves must be a list of one {kind} at least; got {curves!r}.")
         for curve in curves:
             if not isinstance(curve, self._Curve):
-                raise ValueError(
-                    f"curves must be a list of {kind}; got a {type(curve).__name__} in it."
-                )
+                raise ValueError(f"curves must be a list of {kind}; got {show_kind(curve)} in it.")
         check_lengths(len(curves), bands=self.bands, effective_rows=self.effective_rows)
 
     def _name_band(self, names):
@@ -354,7 +353,7 @@ def name_models(predictions, name, argument="y_proba", default="Classifier"):
         if name is not None:
             raise ValueError(f"name must be None: the keys of {argument} name its models.")
         if not predictions:
-            raise ValueError(f"{argument} must hold the predictions of one model at least.")
+            raise ValueError(f"{argument} must hold one model at least; it is an empty dictionary.")
         return {str(key): values for key, values in predictions.items()}
     names = list_names(name) or [None]
     check_lengths(1, name=names)

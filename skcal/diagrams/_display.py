@@ -10,6 +10,7 @@ import numpy as np
 
 from skcal._estimates._smooth import CURVE_SCALES
 from skcal._input._validation import check_flag, check_integer, check_option
+from skcal._tools._words import show_kind
 from skcal.diagrams._curve import MOST_BY_CHANCE
 from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
@@ -195,12 +196,12 @@ class CurveDisplay(ShownInNotebooks, ABC):
         check_flag("panels", self.panels)
         kind, curves = self._Curve.__name__, self.curves
         if not isinstance(curves, list | tuple) or not curves:
-            got = "none" if isinstance(curves, list | tuple) else f"a {type(curves).__name__}"
+            got = "none" if isinstance(curves, list | tuple) else show_kind(curves)
             raise ValueError(f"curves must be a list of one {kind} at least; got {got}.")
         for curve in curves:
             if not isinstance(curve, self._Curve):
-                got = type(curve).__name__
-                raise ValueError(f"curves must be a list of {kind}; got a {got} in it.")
+                got = show_kind(curve)
+                raise ValueError(f"curves must be a list of {kind}; got {got} in it.")
         labels = [curve.pos_label for curve in curves]
         if not self.panels and any(label != labels[0] for label in labels):
             raise ValueError(

@@ -9,6 +9,7 @@ import numpy as np
 from skcal._input._validation import check_flag, check_number, check_option
 from skcal._numerics.inference._random_effects import SCALES, find_intervals
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_kind
 from skcal.diagrams._entries import check_alone, keep_shown
 from skcal.diagrams._figure import open_figure, shorten_name
 from skcal.diagrams._notebook import ShownInNotebooks
@@ -166,9 +167,7 @@ class ForestDisplay(ShownInNotebooks):
         >>> display = ForestDisplay.from_validation(found, "slope")
         """
         if not isinstance(validation, PooledValidation):
-            raise ValueError(
-                f"validation must be a PooledValidation; got a {type(validation).__name__}."
-            )
+            raise ValueError(f"validation must be a PooledValidation; got {show_kind(validation)}.")
         check_option("quantity", quantity, _QUANTITIES)
         check_plot_options(cls.plot, plot_kwargs, cls.from_validation)
         title, error, reference = _QUANTITIES[quantity]

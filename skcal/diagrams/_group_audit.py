@@ -10,7 +10,7 @@ import numpy as np
 from skcal._input._groups import take_columns
 from skcal._input._validation import check_flag, check_integer, check_number
 from skcal._tools._typing import ArrayLike
-from skcal._tools._words import show_pvalue
+from skcal._tools._words import show_kind, show_pvalue
 from skcal.diagrams._entries import check_alone, keep_shown
 from skcal.diagrams._figure import open_figure, shorten_name
 from skcal.diagrams._notebook import ShownInNotebooks
@@ -274,7 +274,7 @@ class GroupAuditDisplay(ShownInNotebooks):
             The display itself.
         """
         if not isinstance(self.audit, GroupAudit):
-            raise ValueError(f"audit must be a GroupAudit; got a {type(self.audit).__name__}.")
+            raise ValueError(f"audit must be a GroupAudit; got {show_kind(self.audit)}.")
         n_groups = check_integer("n_groups", n_groups, minimum=1)
         alpha = check_number("alpha", alpha, 0, below=1)
         check_flag("despine", despine)

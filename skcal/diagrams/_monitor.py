@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcal._input._validation import check_flag
 from skcal._numerics.monitoring._betting_evidence import find_price
-from skcal._tools._words import show_moment
+from skcal._tools._words import show_kind, show_moment
 from skcal.diagrams._entries import check_alone, draw_above, keep_shown
 from skcal.diagrams._estimate import name_problem
 from skcal.diagrams._figure import (
@@ -206,8 +206,8 @@ class MonitorDisplay(ShownInNotebooks):
         """
         if not isinstance(self.monitor, CalibrationMonitor | OnlineRecalibration):
             raise ValueError(
-                "monitor must be a CalibrationMonitor or an OnlineRecalibration; got a "
-                f"{type(self.monitor).__name__}."
+                "monitor must be a CalibrationMonitor or an OnlineRecalibration; got "
+                f"{show_kind(self.monitor)}."
             )
         self._shown: Any = self.monitor
         if isinstance(self.monitor, OnlineRecalibration):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from skcal._numerics.curves._adaptive import ENOUGH_EVENTS
+from skcal._tools._words import show_kind
 from skcal.diagrams._estimated_reliability import EstimatedReliability
 from skcal.diagrams._layers import LAYERS, document_layers
 from skcal.diagrams._legend import Term, count_rows
@@ -306,8 +307,8 @@ class ReliabilityDisplay(EstimatedReliability):
         found = getattr(validation, "curve", None)
         if found is None:
             raise ValueError(
-                "validation must be what internal_validation returned of a classifier; got a "
-                f"{type(validation).__name__} without curve."
+                "validation must be what internal_validation returned of a classifier; got "
+                f"{show_kind(validation)} without curve."
             )
         names = ["apparent", "corrected"] if name is None else name
         if np.shape(names) != (2,):

@@ -9,6 +9,7 @@ import numpy as np
 
 from skcal._input._validation import check_number, check_option
 from skcal._tools._typing import ArrayLike
+from skcal._tools._words import show_kind
 from skcal.diagrams._curves_display import check_model, name_models
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import break_labels, name_label, open_figure
@@ -362,7 +363,7 @@ class ScoreDecompositionDisplay(ShownInNotebooks):
         for one in decompositions.values():
             if not isinstance(one, CORPDecomposition):
                 raise ValueError(
-                    f"decompositions must hold CORPDecomposition; got a {type(one).__name__}."
+                    f"decompositions must hold CORPDecomposition; got {show_kind(one)}."
                 )
         if not isinstance(score_name, str):
             raise ValueError(f"score_name must be a string; got {score_name!r}.")

@@ -9,6 +9,7 @@ import numpy as np
 from skcal._estimates._curves import find_gaps, read_curve
 from skcal._input._sample import Sample
 from skcal._input._validation import check_inside, check_option
+from skcal._tools._words import show_kind
 from skcal.diagrams._entries import check_alone, keep_shown
 from skcal.diagrams._figure import name_label, open_figure
 from skcal.diagrams._notebook import ShownInNotebooks
@@ -185,8 +186,8 @@ class StabilityDisplay(ShownInNotebooks):
         found = getattr(validation, "stability", None)
         if found is None:
             raise ValueError(
-                "validation must come from internal_validation(..., stability=True); got a "
-                f"{type(validation).__name__} without stability."
+                "validation must come from internal_validation(..., stability=True); got "
+                f"{show_kind(validation)} without stability."
             )
         if (threshold is None) == (kind == "classification"):
             raise ValueError(

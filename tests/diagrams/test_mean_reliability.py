@@ -152,7 +152,7 @@ def test_several_models_share_one_picture():
     plt.close("all")
     with pytest.raises(ValueError, match="name must be None"):
         draw(y, models, name="both")
-    with pytest.raises(ValueError, match="y_pred must hold the predictions of one model"):
+    with pytest.raises(ValueError, match="y_pred must hold one model at least"):
         draw(y, {})
 
 

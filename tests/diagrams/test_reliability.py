@@ -725,7 +725,7 @@ def test_several_models_at_once(data, multiclass):
     proba = model.predict_proba(X)
     plt.close("all")
     for bad, options, message in (
-        ({}, {}, "y_proba must hold the predictions of one model at least"),
+        ({}, {}, "y_proba must hold one model at least; it is an empty dictionary"),
         ({"a": proba}, {"name": "b"}, "name must be None: the keys of y_proba name its models"),
         ({"a": proba, "b": proba}, {"reduction": "classwise"}, "one model where there are panels"),
     ):

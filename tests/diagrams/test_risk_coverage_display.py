@@ -261,7 +261,7 @@ def test_made_by_hand():
         ({"clusters": [0, 0]}, "clusters must hold at least two clusters"),
         ({"despine": 1}, "despine must be True or False"),
         ({"name": "x", "y_proba": {"a": [0.1, 0.2]}}, "name must be None: the keys of y_proba"),
-        ({"y_proba": {}}, "y_proba must hold the predictions of one model at least"),
+        ({"y_proba": {}}, "y_proba must hold one model at least; it is an empty dictionary"),
         (
             {"y_proba": pd.DataFrame({"a": [0.1, 0.2], "b": [0.3, 0.4]})},
             r"must sum to 1; .* If its columns are models, pass a dictionary, {'a': ..., 'b': ...}",

@@ -295,7 +295,7 @@ def test_made_by_hand(Display):
     assert display.bands_ == []
     with pytest.raises(ValueError, match="curves must be a list of one"):
         Display(curves=[]).plot()
-    with pytest.raises(ValueError, match="got a int in it"):
+    with pytest.raises(ValueError, match="got an int in it"):
         Display(curves=[1]).plot()
     with pytest.raises(ValueError, match="bands must have one entry for each of the 1 curves"):
         Display(curves=[curve], bands=[None, None]).plot()
@@ -316,7 +316,7 @@ def test_made_by_hand(Display):
         ({"band_kwargs": "red"}, "band_kwargs must be None or a dictionary"),
         ({"ax": 3}, "ax must be matplotlib axes"),
         ({"name": "x", "y_proba": {"a": [0.1, 0.2]}}, "name must be None: the keys of y_proba"),
-        ({"y_proba": {}}, "y_proba must hold the predictions of one model at least"),
+        ({"y_proba": {}}, "y_proba must hold one model at least; it is an empty dictionary"),
     ],
 )
 @every_display
