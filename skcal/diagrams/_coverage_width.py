@@ -392,6 +392,6 @@ def _set_limits(ax):
     y = np.concatenate([y, levels, *bands])
     room = _ROOM * (np.ptp(y) or 1.0)
     ax.set_ylim(max(y.min() - room, 0.0), min(y.max() + room, 1.0))
-    if len(x):
-        room = _ROOM * (np.ptp(x) or _SINGLE * x.max() or 1.0)
-        ax.set_xlim(max(x.min() - room, 0.0), x.max() + room)
+    x = x if len(x) else np.zeros(1)  # no width is negative
+    room = _ROOM * (np.ptp(x) or _SINGLE * x.max() or 1.0)
+    ax.set_xlim(max(x.min() - room, 0.0), x.max() + room)

@@ -62,7 +62,9 @@ def test_infinite_widths_are_arrows():
     np.testing.assert_array_equal(display.coverage[4:], [1, 0, 1])
     assert {point.get_marker() for point in display.points_[3:]} == {">"}
     assert display.ax_.get_xlim()[1] > display.width[:3].max()
-    assert DRAW(Y, models["all"]).points_[0].get_marker() == ">"
+    display = DRAW(Y, models["all"])
+    assert display.points_[0].get_marker() == ">"
+    assert display.ax_.get_xlim()[0] == 0  # widths are not negative
     # A row without weight is not there.
     weights = np.where(np.arange(200) == 3, 0.0, 1.0)
     found = DRAW(Y, ends, sample_weight=weights, n_resamples=9, random_state=0).width[0]
