@@ -22,6 +22,8 @@ _FAR = 5.0
 # A single label tells nothing of this.
 _FEWEST = 2
 _ROUNDING = 1e-9
+# Texts that stand for nothing, as those that NumPy makes of NaN and None.
+_CODES = {"", "nan", "NaN", "None", "<NA>"}
 
 
 def read_few_labels(
@@ -40,6 +42,8 @@ def read_few_labels(
     Labels may be NaN, None, or masked; so may verdicts.
     """
     values, is_labelled = _fill("y_true", y_true)
+    if labels is None:
+        _refuse_codes(values, n_columns=[*np.shape(y_proba), 1][1])
     categories = list_categories(y_true)
     if categories is not None:  # whose order the columns may have
         values = pd.Series(pd.Categorical(values, categories=categories))
@@ -93,6 +97,21 @@ def arrange_clusters(rows):
     columns = np.stack(given, axis=1).astype(np.float64)
     member, order = sort_clusters(rows.member, columns, rows.residuals, rows.weights)
     return rows.take(order)._replace(member=member)
+
+
+def _refuse_codes(values, n_columns):
+    """Refuse what stands for a missing label, which would be taken for a label."""
+    distinct = {
+        value for value in np.ravel(values).tolist() if isinstance(value, str | int | float)
+    }
+    codes = sorted(_CODES.intersection(distinct))
+    if distinct == {-1, 0, 1} and n_columns < 3:
+        codes = [-1]
+    if codes:
+        raise ValueError(
+            "y_true must hold NaN or None for rows without a label, unless labels= names what it "
+            f"holds; got {show_labels(np.array(codes))}."
+        )
 
 
 def _refuse_nothing_known(is_labelled, has_verdict):

@@ -387,6 +387,32 @@ def test_bad_input(change, message):
         prediction_powered_targets(**{"y_true": Y, "y_proba": P, "proxy": F} | change)
 
 
+@pytest.mark.parametrize("code", ["", "nan", "None", "<NA>"])
+def test_texts_for_nothing_are_no_labels(code):
+    """NumPy makes such texts of NaN and None; one of them was taken for a label."""
+    seen = np.arange(8) < 4
+    for others in (["yes", "no"], ["yes", "yes"]):
+        given = np.where(seen, np.resize(others, 8), code)
+        message = rf"y_true must hold NaN or None for rows without a label.*got \['{code}'\]"
+        for values in (given, given.tolist(), pd.Series(given)):
+            with pytest.raises(ValueError, match=message):
+                prediction_powered_targets(values, P, F, pos_label="yes")
+    named = np.resize([code, "yes"], 8)
+    found = prediction_powered_targets(named, P, F, labels=[code, "yes"], pos_label="yes")
+    np.testing.assert_allclose(found, named == "yes", atol=1e-12)
+
+
+def test_minus_one_beside_0_and_1_is_no_label():
+    given = np.array([0, 1, -1, -1, 1, 0, -1, 1])
+    with pytest.raises(ValueError, match=r"NaN or None for rows without a label.*got \[-1\]"):
+        prediction_powered_targets(given, P, F)
+    proba = np.full((8, 3), 1 / 3)
+    found = prediction_powered_targets(given, proba, F, pos_label=1)
+    np.testing.assert_allclose(found, given == 1, atol=1e-12)
+    signs = np.array([-1, 1, -1, -1, 1, -1, -1, 1])
+    np.testing.assert_allclose(prediction_powered_targets(signs, P, F), signs == 1, atol=1e-12)
+
+
 def test_calibration_reads_what_targets_read():
     with pytest.raises(ValueError, match="y_true must be one-dimensional"):
         prediction_powered_calibration(np.stack([Y, Y]), P, F)
