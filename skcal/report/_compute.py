@@ -4,7 +4,10 @@ from dataclasses import replace
 from datetime import datetime
 from numbers import Integral
 
+import numpy as np
+
 from skcal import __version__
+from skcal._input._conditions import choose_rows
 from skcal._input._validation import (
     check_confidence_level,
     check_flag,
@@ -76,6 +79,8 @@ def compute_report(
         check_labels_alone(groups=groups, features=features, clinical=clinical or None)
     problems = read_problems(y_true, y_proba, reduction=reduction, **data)
     n_labels = len(problems) if reduction == "multilabel" else 1
+    if features is not None:  # before anything takes time
+        choose_rows("features", features, np.ones(len(y_true), dtype=bool))
     if clinical:
         check_clinical(problems)
     rules = data | {

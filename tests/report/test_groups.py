@@ -99,3 +99,18 @@ def test_report_of_an_estimator(rows, plain):
     assert plain.models[None].groups is None
     with pytest.raises(ValueError, match="groups must have one entry for each of the 1500 rows"):
         calibration_report(y, v, groups=table[:10], **FEW)
+
+
+@pytest.mark.parametrize(
+    ("features", "error", "message"),
+    [
+        ({"a": [1.0]}, ValueError, "features must have one row for each of the 1500 labels; got 1"),
+        (np.zeros(1500), TypeError, "features must be a data frame"),
+    ],
+)
+def test_features_are_refused_by_their_name_and_at_once(
+    rows, monkeypatch, features, error, message
+):
+    monkeypatch.setattr("skcal.report._compute._report_model", None)
+    with pytest.raises(error, match=message):
+        calibration_report(*rows[:2], features=features, **FEW)
