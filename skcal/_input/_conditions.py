@@ -86,9 +86,10 @@ def list_features(argument, table):
         array = np.array(table, dtype=object) if is_list else np.asarray(table)
         if array.ndim != 2:
             kind = type(table).__name__
+            got = f"{kind} of shape {array.shape}" if array.ndim else kind
             raise TypeError(
                 f"{argument} must be a data frame, a dict of columns, or an array with two "
-                f"dimensions; got {kind}."
+                f"dimensions; got {got}."
             )
         table = {f"x{place}": column for place, column in enumerate(array.T)}
     return [(str(name), column) for name, column in read_table(argument, table)]

@@ -60,6 +60,7 @@ def audit(rows, X, present, learner, options, find_pvalue, judge):
     rng, columns = options.draws.rng, choose_rows("X", X, present)
     rows, kept = rows.unite_copies(number_values(columns))
     columns = [(name, column.iloc[kept].reset_index(drop=True)) for name, column in columns]
+    _refuse_few(rows, options.n_parts)
     n_rows = len(rows)
     features = read_features("X", columns, _count_least(n_rows))
     part = _deal_parts(rows, options.n_parts, rng)
@@ -99,12 +100,15 @@ def _count_least(n_rows):
     return max(min(_LEAST_ROWS, n_rows // 5), int(_LEAST_SHARE * n_rows), 1)
 
 
+def _refuse_few(rows, n_parts):
+    if rows.n_units < n_parts:
+        kind = "rows" if rows.member is None else "clusters"
+        raise ValueError(f"cv must be at most the number of {kind}, {rows.n_units}; got {n_parts}.")
+
+
 def _deal_parts(rows, n_parts, rng):
     """The part of each row: units are dealt out at random, so that clusters stay whole."""
     n_units = rows.n_units
-    if n_units < n_parts:
-        kind = "rows" if rows.member is None else "clusters"
-        raise ValueError(f"cv must be at most the number of {kind}, {n_units}; got {n_parts}.")
     return rows.spread_units(rng.permutation(np.arange(n_units) * n_parts // n_units))
 
 

@@ -363,7 +363,11 @@ BAD = [
     ({"X": {"a": [None] * 60}}, ValueError, "X must have a column that tells rows apart"),
     ({"X": {"a": np.arange(59.0)}}, ValueError, "X must have one row for each of the 60 labels"),
     ({"X": np.zeros((60, 2))}, ValueError, "X must have a column that tells rows apart"),
-    ({"X": np.zeros(60)}, TypeError, "X must be a data frame, a dict of columns, or an array with"),
+    (
+        {"X": np.zeros(60)},
+        TypeError,
+        r"a dict of columns, or an array with two dimensions; got ndarray of shape \(60,\)",
+    ),
     ({"cv": 61}, ValueError, "cv must be at most the number of rows, 60; got 61"),
     ({"cv": 1}, ValueError, "cv must be at least 2; got 1"),
     ({"n_slices": 0}, ValueError, "n_slices must be at least 1; got 0"),
@@ -378,6 +382,11 @@ def test_arguments_that_are_refused(changed, error, message):
     given = {"X": {"a": np.arange(60.0)}} | changed
     with pytest.raises(error, match=message):
         audit_features(np.arange(60) % 2, np.full(60, 0.5), **given)
+
+
+def test_too_few_rows_for_the_parts_are_named_first():
+    with pytest.raises(ValueError, match="cv must be at most the number of rows, 1; got 5"):
+        audit_features([1], [0.4], {"a": [3.0]}, labels=[0, 1])
 
 
 @pytest.mark.parametrize(("changed", "error", "message"), [BAD[0], BAD[-1]])
