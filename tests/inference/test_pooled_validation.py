@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
+from scipy.stats import binom
 from sklearn.metrics import roc_auc_score
 
 from skcal._numerics.inference._concordance import find_concordance
+from skcal._numerics.inference._few_events import correct_level, correct_ratio
 from skcal._numerics.inference._random_effects import pool_effects
 from skcal.inference import (
     cox_recalibration,
@@ -48,19 +50,66 @@ def test_coefficients_are_those_of_each_group(rows):
         error = ratio.estimate * np.sqrt((1 - n_events / n) / n_events)  # Debray et al. (2017)
         assert row.ratio_error == pytest.approx(error)
         assert row.c_statistic == pytest.approx(roc_auc_score(y[part], v[part]))
-    table = found.table
-    for pooled, name, error, scale in (
-        (found.observed_expected, "observed_expected", "ratio_error", "log"),
-        (found.c_statistic, "c_statistic", "c_error", "logit"),
-    ):
-        expected = pool_estimates(table[name], table[error], scale=scale, confidence_level=0.9)
-        assert pooled == expected
-    for pooled, name, error in (
-        (found.calibration_in_the_large, "calibration_in_the_large", "intercept_error"),
-        (found.slope, "slope", "slope_error"),
-    ):
-        expected = pool_effects(table[name].to_numpy(), table[error].to_numpy(), 0.9)
-        np.testing.assert_array_equal(pooled[:6], expected)
+    table, level = found.table, {"confidence_level": 0.9}
+    expected = pool_estimates(table["c_statistic"], table["c_error"], scale="logit", **level)
+    assert found.c_statistic == expected
+    expected = pool_effects(table["slope"].to_numpy(), table["slope_error"].to_numpy(), 0.9)
+    np.testing.assert_array_equal(found.slope[:6], expected)
+    # With 200 events and more in each group chance has hardly a say in errors.
+    expected = pool_estimates(
+        table["observed_expected"], table["ratio_error"], scale="log", **level
+    )
+    np.testing.assert_allclose(found.observed_expected[:6], expected[:6], rtol=0.02)
+    expected = pool_estimates(table["calibration_in_the_large"], table["intercept_error"], **level)
+    np.testing.assert_allclose(found.calibration_in_the_large[:6], expected[:6], atol=0.02)
+
+
+def test_groups_with_many_events_by_chance_have_no_more_weight():
+    """Groups of one size with the same prediction: a plain mean, however many events each has."""
+    n, v, events = 100, 0.1, np.array([6, 9, 10, 12, 17])
+    y = np.concatenate([np.arange(n) < k for k in events]).astype(int)
+    predictions = v + 1e-9 * (np.arange(len(y)) % 2)  # a slope needs two
+    found = pooled_validation(y, predictions, np.repeat(np.arange(5), n))
+    ratios = (events + (1 - events / n) / 2) / (n * v)
+    assert found.observed_expected.estimate == pytest.approx(np.exp(np.log(ratios).mean()))
+    shares = events / n
+    levels = logit(shares) - logit(v) + (0.5 - shares) / (n * shares * (1 - shares))
+    assert found.calibration_in_the_large.estimate == pytest.approx(levels.mean(), abs=1e-6)
+    assert found.table["observed_expected"].tolist() == pytest.approx(
+        (events / (n * v)).tolist(), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("mean", [5, 10, 30])
+def test_the_bias_of_few_events_is_gone(mean):
+    """Means over all numbers of events of a group, by enumeration."""
+    n, v = 200, mean / 200
+    k = np.arange(1, n)
+    chances = binom.pmf(k, n, v) / binom.pmf(k, n, v).sum()
+    shares = k / n
+    ratio, error = correct_ratio(shares / v, np.sqrt((1 - shares) / k) * shares / v, shares, v)
+    seen = chances @ np.log(shares / v)
+    assert abs(chances @ np.log(ratio)) < 0.25 * abs(seen)
+    # That of the events expected, if these are not off by more than chance.
+    likely = np.abs(k - mean) < 2 * np.sqrt(mean)
+    expected = np.sqrt((1 - v) / (n * v))
+    np.testing.assert_allclose((error / ratio)[likely & (k > mean / 3)], expected, rtol=1e-12)
+    levels = logit(shares) - logit(v)
+    shift = np.array(
+        [
+            correct_level(own, (n * p * (1 - p)) ** -0.5, logit([v]), np.ones(1), 0.0)[0]
+            for own, p in zip(levels, shares, strict=True)
+        ]
+    )
+    assert abs(chances @ shift) < 0.25 * abs(chances @ levels)
+
+
+def test_a_group_far_from_all_others_keeps_its_own_error():
+    """Errors of expected events are trusted up to a factor of two."""
+    _, error = correct_ratio(1e6, 1e6, 0.5, 1e-6)
+    assert error / (1.5e6) == pytest.approx(2.0)
+    _, error = correct_ratio(1e-6, 1e-6, 1e-6, 0.5)
+    assert error / 1.5e-6 == pytest.approx(0.5)
 
 
 def test_equal_weights_are_none_and_labels_have_names(rows):
