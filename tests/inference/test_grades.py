@@ -164,3 +164,13 @@ def test_bad_arguments(arguments, message):
     rows = {"y_true": [0, 0, 1], "y_proba": [0.1, 0.2, 0.3], "groups": ["a", "a", "b"]}
     with pytest.raises(ValueError, match=message):
         audit_grades(**(rows | arguments), labels=[0, 1])
+
+
+def test_jeffreys_test_keeps_no_level():
+    """A right grade that expects .17 events is rejected by the first one, as documented."""
+    n, numbers = 200, np.arange(16)
+    y = (np.arange(n) < numbers[:, None]).ravel().astype(int)
+    table = audit_grades(y, np.full(len(y), 0.17 / n), np.repeat(numbers, n), labels=[0, 1]).table
+    chances = binom.pmf(table["n_events"], n, 0.17 / n)
+    found = chances @ (table["jeffreys"] <= 0.05)
+    assert found == pytest.approx(1 - np.exp(-0.17), abs=2e-3)
