@@ -11,6 +11,8 @@ from skcal._input._validation import check_option
 from skcal._numerics.cells._order import unite_rounded
 from skcal._numerics.inference._effective_rows import find_shares
 
+# Two weights may differ by this factor.
+_LARGEST_RATIO = 1e250
 # End of a message about outcomes between 0 and 1.
 ADVISE_MEANS = " Outcomes such as 0, 1/2 and 1 go into mean_calibration_test."
 
@@ -116,11 +118,11 @@ def list_unequal_weights(sample):
     return find_shares(weights) * len(weights)
 
 
-def check_log_odds(sample, largest_ratio=1e250):
+def check_log_odds(sample, largest_ratio=_LARGEST_RATIO, *, needs_slope=True):
     """Raise a ValueError unless outcomes can be regressed on the log odds of the predictions.
 
     Two weights may differ by `largest_ratio` at most; beyond it the information of rows of smaller
-    weight may vanish in float64.
+    weight may vanish in float64. Without `needs_slope` predictions may all be equal.
     """
     low, high = sample.predictions.min(), sample.predictions.max()
     if low <= 0 or high >= 1:
@@ -130,16 +132,20 @@ def check_log_odds(sample, largest_ratio=1e250):
             f"infinite; got {found} such predictions. Give probabilities that were not rounded "
             "(float64 rather than float32), leave these rows out, or use spiegelhalter_test."
         )
-    if logit(low) == logit(high):
+    if needs_slope and logit(low) == logit(high):
         raise ValueError(
             f"y_proba must hold at least two different predictions for a slope; all are {low:g}."
         )
     if (sample.outcomes == sample.outcomes[0]).all():
         raise ValueError(
-            "y_true must hold both outcomes, or no slope can be fitted; all rows are "
+            "y_true must hold both outcomes, or intercept and slope are infinite; all rows are "
             f"{'positive' if sample.outcomes[0] else 'negative'}."
         )
-    weights = list_weights(sample)
+    check_weight_ratio(list_weights(sample), largest_ratio)
+
+
+def check_weight_ratio(weights, largest_ratio=_LARGEST_RATIO):
+    """Raise a ValueError if information of the rows of smaller weight may vanish."""
     if weights.max() / largest_ratio > weights.min():
         raise ValueError(
             f"sample_weight above 0 must lie within a factor of {largest_ratio:g} of each other; "

@@ -11,6 +11,7 @@ from skcal.inference._calibration_belt import (
 from skcal.inference._certified_record import CertifiedThreshold
 from skcal.inference._certified_threshold import certified_threshold
 from skcal.inference._choose_rows import RowsToLabel, choose_rows_to_label
+from skcal.inference._choose_update import UpdateChoice, choose_update
 from skcal.inference._compare import compare_summaries
 from skcal.inference._compare_models import CalibrationComparison, compare_calibration
 from skcal.inference._concentration import concentration_test
@@ -38,6 +39,10 @@ from skcal.inference._mean_audit import audit_mean_groups
 from skcal.inference._mean_calibration import mean_calibration_test
 from skcal.inference._mean_feature_audit import audit_mean_features
 from skcal.inference._mean_recalibration import MeanRecalibration, mean_recalibration
+from skcal.inference._multinomial_recalibration import (
+    MultinomialRecalibration,
+    multinomial_recalibration,
+)
 from skcal.inference._net_benefit import NetBenefitDifference, net_benefit_difference
 from skcal.inference._observed_expected import observed_expected_ratio
 from skcal.inference._pool_estimates import PooledEstimate, pool_estimates
@@ -72,6 +77,7 @@ __all__ = [
     "Interval",
     "IsotonicBand",
     "MeanRecalibration",
+    "MultinomialRecalibration",
     "NetBenefitDifference",
     "PooledEstimate",
     "PooledValidation",
@@ -80,6 +86,7 @@ __all__ = [
     "RequiredSamples",
     "RowsToLabel",
     "TestResult",
+    "UpdateChoice",
     "actual_expected_ratio",
     "audit_features",
     "audit_grades",
@@ -93,6 +100,7 @@ __all__ = [
     "calibration_test_from_summary",
     "certified_threshold",
     "choose_rows_to_label",
+    "choose_update",
     "compare_calibration",
     "compare_summaries",
     "concentration_test",
@@ -107,6 +115,7 @@ __all__ = [
     "make_groups",
     "mean_calibration_test",
     "mean_recalibration",
+    "multinomial_recalibration",
     "net_benefit_difference",
     "observed_expected_ratio",
     "pool_estimates",

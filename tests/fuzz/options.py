@@ -43,6 +43,7 @@ OPTIONS = {
     "act": mostly([">", ">="], ["<", None]),
     **dict.fromkeys(FLAGS, FLAG),
     **dict.fromkeys(PENALTIES, PENALTY),
+    "reference": mostly([None], [[0], 7.5]),
     "alpha": mostly([0.05, 0.5, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan, "x"]),
     "agreement": mostly([0.9, 0.6, np.nextafter(1, 0)], [None, 0, 1.5, "x"]),
     **dict.fromkeys(["label_cost", "verdict_cost"], mostly([1.0, 1.0, 0.1], [None, 0, "x"])),
