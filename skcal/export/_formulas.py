@@ -32,6 +32,7 @@ from skcal.export._graph import (
 from skcal.recalibration import (
     AutoRecalibration,
     BetaCalibration,
+    ClosedTestRecalibration,
     ConfidenceReplacement,
     DirichletCalibration,
     HistogramBinning,
@@ -194,6 +195,10 @@ def _temperature(fitted, scores):
 def _affine(fitted, scores):
     values = _centre(_find_logits(fitted, scores))
     return softmax(values @ fitted.coef_.T + fitted.intercept_)
+
+
+def _closed_test(fitted, scores):
+    return softmax(_find_logits(fitted, scores) * fitted.slope_ + fitted.intercept_)
 
 
 def _structured(fitted, scores):
@@ -367,6 +372,7 @@ _FORMULAS = {
     StructuredVectorScaling: _structured,
     StructuredMatrixScaling: _structured,
     DirichletCalibration: _dirichlet,
+    ClosedTestRecalibration: _closed_test,
     PlattScaling: _by_class(_find_platt_scale, _platt),
     QuadraticScaling: _by_class(_find_log_odds, _quadratic),
     BetaCalibration: _by_class(_find_log_odds, _beta),

