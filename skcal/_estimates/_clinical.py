@@ -15,8 +15,8 @@ _ANY_LEVEL = 0.95
 class ClinicalNumbers(NamedTuple):
     """Cox's level at slope 1 (calibration in the large), his slope, and the area under the ROC.
 
-    None stands for what is not defined: a regression on log odds that are infinite or all equal,
-    and all three where outcomes are of one kind.
+    None stands for what is not defined: a regression on log odds that are infinite, a slope where
+    they are all equal, and all three where outcomes are of one kind.
     """
 
     in_the_large: float | None
@@ -32,8 +32,9 @@ def describe_clinically(sample):
     ties = sample.sorted
     auc = find_auc(ties.positive, ties.weight - ties.positive)
     low, high = float(predictions.min()), float(predictions.max())
-    if low <= 0 or high >= 1 or logit(low) == logit(high):
+    if low <= 0 or high >= 1:
         return ClinicalNumbers(None, None, auc)
     likelihood = CoxLikelihood(predictions, outcomes, weights)
-    level = likelihood.bound_level(_ANY_LEVEL)[0]
-    return ClinicalNumbers(float(level), float(likelihood.fit().slope), auc)
+    level = float(likelihood.bound_level(_ANY_LEVEL)[0])
+    slope = None if logit(low) == logit(high) else float(likelihood.fit().slope)
+    return ClinicalNumbers(level, slope, auc)

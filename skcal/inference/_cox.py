@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from skcal._input._independent_rows import (
     check_log_odds,
     list_weights,
@@ -15,8 +17,8 @@ from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_pvalue
-from skcal.inference._interval_result import Interval
-from skcal.inference._test_result import RECALIBRATION_HYPOTHESES, TestResult
+from skcal.inference._interval_result import UNKNOWN, Interval
+from skcal.inference._test_result import RECALIBRATION_HYPOTHESES, TestResult, tell_level
 
 
 @as_record
@@ -51,6 +53,8 @@ class CoxRecalibration(NamedTuple):
     slope_test: TestResult
 
     def __str__(self) -> str:
+        if np.isnan(self.slope.estimate):
+            return tell_level(self.calibration_in_the_large, self.intercept_test)
         return (
             f"The slope of the log odds is {self.slope}, and 1 if calibrated "
             f"({show_pvalue(self.slope_test.pvalue)}); calibration in the large is "
@@ -111,7 +115,7 @@ def cox_recalibration(
     ------
     ValueError
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
-        differ by more than a factor of 1e250, or if all outcomes or all predictions are equal.
+        differ by more than a factor of 1e250, or if all outcomes are equal.
 
     See Also
     --------
@@ -149,6 +153,11 @@ def cox_recalibration(
     moves with row i: near the estimate intervals have the length of the sandwich variance [4]_. The
     test of both reads as many rows as make the score statistic chi-squared, so that it is the sum
     of the two others no longer.
+
+    If all predictions are equal, calibration in the large is all that can be known: the slope, and
+    the intercept that goes with it unless log odds are 0, have a NaN estimate and an interval of
+    all numbers. The test of both is then that of the intercept, with 1 degree of freedom, and the
+    test of the slope has p = 1.
 
     Log odds of predictions of 0 and 1 are infinite, and to clip them would decide the slope.
 
@@ -200,9 +209,11 @@ def cox_recalibration(
         labels=labels,
         reduction=reduction,
     )
-    check_log_odds(sample)
+    check_log_odds(sample, needs_slope=False)
     rows = sample.predictions, sample.outcomes, list_weights(sample)
     likelihood = CoxLikelihood(*rows, member)
+    if len(likelihood.log_odds) == 1:
+        return _describe_level(likelihood, confidence_level)
     fit = likelihood.fit()
     gains = likelihood.compare(fit), *likelihood.split_gain(fit)
     telling = likelihood.count_for_gains()
@@ -217,6 +228,17 @@ def cox_recalibration(
             )
         ),
     )
+
+
+def _describe_level(likelihood, confidence_level):
+    """What equal predictions tell: calibration in the large alone."""
+    level = Interval(*likelihood.bound_level(confidence_level))
+    gain, _ = likelihood.split_gain(likelihood.fit())
+    _, telling, _ = likelihood.count_for_gains()
+    pairs = zip((gain, gain, 0.0), RECALIBRATION_HYPOTHESES, strict=True)
+    tests = [_test_gain(one, telling, 1, hypothesis) for one, hypothesis in pairs]
+    intercept = level if likelihood.log_odds[0] == 0 else UNKNOWN
+    return CoxRecalibration(intercept, UNKNOWN, level, *tests)
 
 
 def _test_gain(gain, telling, degrees, hypothesis):

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from skcal._tools._show_record import as_record
 from skcal._tools._words import show_interval
 
@@ -28,3 +30,7 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         return show_interval(*self)
+
+
+#: An interval of what the rows do not tell.
+UNKNOWN = Interval(np.nan, -np.inf, np.inf)

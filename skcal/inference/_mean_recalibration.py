@@ -18,8 +18,8 @@ from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
 from skcal._tools._words import show_pvalue
-from skcal.inference._interval_result import Interval
-from skcal.inference._test_result import RECALIBRATION_HYPOTHESES, TestResult
+from skcal.inference._interval_result import UNKNOWN, Interval
+from skcal.inference._test_result import RECALIBRATION_HYPOTHESES, TestResult, tell_level
 
 # Fewer targets that are not 0, among more that are, tell too little of how amounts vary.
 _FEWEST_AMOUNTS = 10
@@ -57,6 +57,8 @@ class MeanRecalibration(NamedTuple):
     slope_test: TestResult
 
     def __str__(self) -> str:
+        if np.isnan(self.slope.estimate):
+            return tell_level(self.calibration_in_the_large, self.intercept_test)
         return (
             f"The slope of the means is {self.slope}, and 1 if calibrated "
             f"({show_pvalue(self.slope_test.pvalue)}); calibration in the large is "
@@ -83,7 +85,7 @@ def mean_recalibration(
     y_true : array-like of shape (n_samples,)
         True targets, real numbers.
     y_pred : array-like of shape (n_samples,)
-        Predicted means, finite, not all equal.
+        Predicted means, finite.
     power : float, default=0
         Power of the variance as a function of the mean, as in
         :class:`sklearn.linear_model.TweedieRegressor`: 0 for real targets, with means themselves on
@@ -113,7 +115,7 @@ def mean_recalibration(
     Raises
     ------
     ValueError
-        If an argument is invalid, if predictions are equal, or nearly so beside targets that are
+        If an argument is invalid, if predictions are nearly equal beside targets that are
         1e100 times as large, if weights differ by more than a factor of 1e100, if all targets are
         equal, or, with a power above 0, if a prediction is below 1e-100, if a target is negative,
         or 0 with a power of 2, or if the targets above 0 all lie at the smallest, or all at the
@@ -163,6 +165,10 @@ def mean_recalibration(
     Statistics are squared t ratios and Hotelling's :math:`T^2`. Where a fit is impossible without
     one row or cluster, intervals are infinite, and p-values are 1.
 
+    If all predictions are equal, calibration in the large is all that can be known: intercept and
+    slope have a NaN estimate and an interval of all numbers. The test of both is then that of the
+    intercept, and the test of the slope has p = 1.
+
     All are approximations for many rows, and skewed targets need more of them. At the default power
     the three tests at 5 % rejected 1 to 7 % of calibrated samples of 100 rows, and 2 to 6 % of
     1000, of normal targets, counts, and log-normal amounts with a standard deviation of logarithms
@@ -211,15 +217,22 @@ def mean_recalibration(
         rows.member,
         LOGIT if link == LOGIT else power,
     )
-    raw, level, both = model.measure(), model.fit_level(), model.fit()
-    tests = (
-        (both.test_all(), raw - both.loss),
-        (level.test(0), raw - level.loss),
-        (both.test(1), level.loss - both.loss),
-    )
+    raw, level = model.measure(), model.fit_level()
+    of_level = level.test(0), raw - level.loss
+    intercept = slope = UNKNOWN
+    tests = of_level, of_level, ((0.0, 1.0), 0.0)
+    if model.has_slope:
+        both = model.fit()
+        intercept = Interval(*both.bound(0, 0.0, confidence_level))
+        slope = Interval(*both.bound(1, 1.0, confidence_level))
+        tests = (
+            (both.test_all(), raw - both.loss),
+            of_level,
+            (both.test(1), level.loss - both.loss),
+        )
     return MeanRecalibration(
-        Interval(*both.bound(0, 0.0, confidence_level)),
-        Interval(*both.bound(1, 1.0, confidence_level)),
+        intercept,
+        slope,
         Interval(*level.bound(0, 0.0, confidence_level)),
         *(
             TestResult(statistic, pvalue, max(float(gain), 0.0), name="Wald", hypothesis=hypothesis)

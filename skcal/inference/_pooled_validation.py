@@ -189,7 +189,7 @@ def pooled_validation(
         raise ValueError(
             "groups must hold one label for each row; got groups that overlap or leave out rows."
         )
-    check_log_odds(sample)
+    check_log_odds(sample, needs_slope=False)
     weights = list_weights(sample)
     table = pd.DataFrame(
         [

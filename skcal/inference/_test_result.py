@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from skcal._tools._show_record import as_record
-from skcal._tools._words import show_label, show_test
+from skcal._tools._words import show_label, show_pvalue, show_test
 
 CALIBRATED = "calibrated predictions"
 # Of the joint test of an intercept and a slope, and of the tests of each.
@@ -54,6 +54,14 @@ class TestResult(NamedTuple):
         if self.worst_group is not None:
             text += f"; the worst group is {show_label(self.worst_group)}"
         return f"{text}."
+
+
+def tell_level(level, test):
+    """What is known of a recalibration if all predictions are equal."""
+    return (
+        f"All predictions are equal, so that no slope is identified; calibration in the large is "
+        f"{level}, and 0 if calibrated ({show_pvalue(test.pvalue)})."
+    )
 
 
 # Its name makes pytest take it for a class of tests.

@@ -18,7 +18,7 @@ def describe_clinical(problem, *, confidence_level, n_jobs, seed):
     predictions, outcomes, _ = next(problem.sample.chunks(size=len(problem.codes)))
     rows, level = problem.data, {"confidence_level": confidence_level}
     keywords = problem.clustered_keywords
-    has_log_odds = 0 < predictions.min() < predictions.max() < 1
+    has_log_odds = predictions.min() > 0 and predictions.max() < 1
     distances = {
         name: confidence_interval(
             *rows,

@@ -71,7 +71,7 @@ def cut_text(text, width):
 
 def show_number(value):
     """A number with four decimals, or two digits if it is tiny."""
-    if value is None:
+    if value is None or np.isnan(value):
         return "undefined"
     if np.isinf(value):
         return "infinite" if value > 0 else "-infinite"

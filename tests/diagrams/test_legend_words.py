@@ -335,7 +335,8 @@ def test_clinical_numbers_that_are_not_defined_are_not_shown():
     (curve,) = draw(np.zeros(300, dtype=int), P).curves
     assert curve.slope is curve.in_the_large is curve.auc is None
     (curve,) = draw(Y, np.full(300, 0.3)).curves
-    assert curve.slope is curve.in_the_large is None
+    assert curve.slope is None
+    assert curve.in_the_large == pytest.approx(logit(Y.mean()) - logit(0.3))
     assert curve.auc == 0.5
     with pytest.raises(ValueError, match="annotate must be None for soft labels"):
         draw(P, P)

@@ -274,14 +274,52 @@ def test_threshold_between_nearly_equal_predictions(y, v):
     assert result.slope.high == pytest.approx(brentq(exceed, -1, 1), rel=1e-4)
 
 
+@pytest.mark.parametrize("v", [0.2, 0.5])
+@pytest.mark.parametrize("case", ["rows", "weights", "clusters"])
+def test_equal_predictions_have_an_intercept_and_no_slope(v, case):
+    """It is the difference of the log odds; equal log odds are enough."""
+    y, places = np.arange(100) < 40, np.where(np.arange(100) % 2, v, np.nextafter(v, 1))
+    rows = {"labels": [False, True]}
+    share, n_rows = 0.4, 100
+    if case == "weights":
+        rows["sample_weight"] = np.where(y, 2.0, 1.0)
+        share = 80 / 140
+    if case == "clusters":  # copies of the rows
+        y, places = np.repeat(y, 3), np.repeat(places, 3)
+        rows["clusters"] = np.repeat(np.arange(100), 3)
+    found = cox_recalibration(y, places, **rows)
+    level = found.calibration_in_the_large
+    assert level.estimate == pytest.approx(logit(share) - logit(v), rel=1e-9, abs=1e-9)
+    assert level.low < level.estimate < level.high
+    assert np.isnan(found.slope.estimate)
+    assert found.slope[1:] == (-INF, INF)
+    assert found.slope_test[:3] == (0, 1, 0)
+    assert found.test[:3] == found.intercept_test[:3]
+    gain = share * np.log(share / v) + (1 - share) * np.log((1 - share) / (1 - v))
+    assert found.test.estimate == pytest.approx(gain, rel=1e-9)
+    if case != "weights":
+        statistic = 2 * n_rows * gain
+        expected = statistic, chi2.sf(statistic, 1)
+        np.testing.assert_allclose(found.test[:2], expected, rtol=1e-9)
+        for end in level[1:]:  # by the likelihood
+            excess = [40 * -np.log(p) - 60 * np.log1p(-p) for p in (expit(end + logit(v)), share)]
+            assert 2 * (excess[0] - excess[1]) == pytest.approx(chi2.isf(0.05, 1), rel=1e-5)
+    assert str(found).startswith("All predictions are equal, so that no slope is identified; cali")
+
+
+def test_an_intercept_at_log_odds_of_0_is_known():
+    """There the slope does not matter."""
+    found = cox_recalibration([0, 0, 0, 1], [0.5] * 4)
+    assert found.intercept == found.calibration_in_the_large
+    assert found.intercept.estimate == pytest.approx(-np.log(3))
+    assert np.isnan(cox_recalibration([0, 0, 0, 1], [0.4] * 4).intercept.estimate)
+
+
 @pytest.mark.parametrize(
     ("y", "v", "weights", "message"),
     [
         ([0, 1], [0.2, 0.0], None, "y_proba must lie between 0 and 1.*; got 1 such"),
         ([0, 1], [1.0, 0.4], None, "y_proba must lie between 0 and 1.*; got 1 such"),
-        ([0, 1], [0.2, 0.2], None, "y_proba must hold at least two .*; all are 0.2"),
-        # Of equal log odds.
-        ([0, 1], [0.01, np.nextafter(0.01, 1)], None, "must hold at least two different"),
         ([1, 1], [0.2, 0.7], None, "y_true must hold both outcomes.*all rows are positive"),
         ([0, 0], [0.2, 0.7], None, "y_true must hold both outcomes.*all rows are negative"),
         # The end of an interval overflowed: the fuzz found it.

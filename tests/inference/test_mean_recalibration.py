@@ -280,9 +280,35 @@ def test_levels_near_1():
         assert -INF < one.low < other.low < other.high < one.high < INF
 
 
+@pytest.mark.parametrize("power", [0, 1, 1.5, 2])
+def test_equal_predictions_have_an_intercept_and_no_slope(power):
+    """It is the difference, or the logarithm of the ratio, of the means, as is its interval."""
+    y = np.array([1.0, 2.0, 4.0, 5.0, 3.0, 9.0])
+    found = mean_recalibration(y, np.full(6, 3.0), power=power)
+    level = found.calibration_in_the_large
+    expected = np.log(4 / 3) if power else 1.0
+    assert level.estimate == pytest.approx(expected, rel=1e-9)
+    assert -INF < level.low < level.estimate < level.high < INF
+    for unknown in (found.intercept, found.slope):
+        assert np.isnan(unknown.estimate)
+        assert unknown[1:] == (-INF, INF)
+    assert found.test[:3] == found.intercept_test[:3]
+    assert found.slope_test[:3] == (0, 1, 0)
+    assert str(found).startswith("All predictions are equal, so that no slope is identified; cali")
+    if not power:  # the mean, and its error by the jackknife
+        error = np.sqrt(np.sum((y - y.mean()) ** 2) / 25)
+        assert found.test.statistic == pytest.approx(1 / error**2)
+
+
+def test_log_odds_that_are_equal():
+    found = mean_recalibration([0, 1, 1, 1.2, -0.1], [0.25] * 5, link="logit")
+    level = found.calibration_in_the_large.estimate
+    assert level == pytest.approx(np.log(0.62 / 0.38) - np.log(1 / 3), rel=1e-9)
+    assert np.isnan(found.slope.estimate)
+
+
 def test_without_a_solution():
     for y, p, power, message in (
-        ([1, 2, 3], [2, 2, 2], 0, r"^y_pred must not be the same in all rows; got 2\."),
         ([2, 2, 2], [1, 2, 3], 0, r"^y_true must not be the same in all rows; got 2\."),
         ([2, 2, 2], [1, 2, 3], 1, r"^y_true must not be the same in all rows; got 2\."),
         ([2, 2, 2], [1, 2, 3], 2, r"^y_true must not be the same in all rows; got 2\."),
@@ -355,7 +381,7 @@ def test_log_odds_of_which_rows_tell_nothing(rng):
 def test_refusals_of_log_odds():
     for y, p, options, message in (
         ([0, 1, 1], [0.1, 0.5, 1], {}, "^y_pred must lie between 0 and 1, both excluded"),
-        ([0, 1, 1], [0.5, 0.5, 0.5], {}, "^y_pred must not be the same in all rows"),
+        ([0, 1, 2], [0.5, 0.5, 0.5], {}, "^y_true must have a mean between 0 and 1, .*; got 1"),
         ([0.3, 0.3, 0.3], [0.1, 0.5, 0.9], {}, "^y_true must not be the same in all rows; got 0.3"),
         ([0, 0, 1], [0.1, 0.5, 0.9], {}, "^y_true must be small and large at low and at high"),
         ([0, 1, 1], [0.1, 0.5, 0.9], {"power": 1}, "^power must be 0 with link='logit'; got 1"),

@@ -164,6 +164,15 @@ def test_level_without_slopes(rows):
     assert found.table["left_out"].str.startswith("slope: equal predictions").sum() == 3
 
 
+def test_one_prediction_for_all(rows):
+    """A base rate has levels in all groups, and no slope or order."""
+    y, _, site = rows
+    found = pooled_validation(y, np.full(len(y), 0.25), site)
+    assert np.isfinite(found.calibration_in_the_large[:6]).all()
+    assert np.isnan(found.slope[:6]).all()
+    assert np.isnan(found.c_statistic[:6]).all()
+
+
 def test_what_is_refused(rows):
     y, v, site = rows
     with pytest.raises(ValueError, match="groups must hold at least two groups"):

@@ -60,6 +60,17 @@ def test_predictions_of_0_have_no_log_odds(rows):
     assert nothing.observed_expected.estimate == np.inf
 
 
+def test_equal_predictions_have_an_intercept(rows):
+    y, _ = rows
+    report = calibration_report(y, np.full(60, 0.4), **FEW)
+    found = report.models[None].clinical.recalibration
+    frame = report.to_frame().set_index("quantity")
+    level = frame.loc["clinical_calibration_in_the_large", "estimate"]
+    assert level == found.calibration_in_the_large.estimate
+    line = next(line for line in str(report).splitlines() if "calibration slope (1)" in line)
+    assert "undefined" in line
+
+
 def test_the_scale_of_weights_does_not_matter(rows):
     plain = calibration_report(*rows, **FEW).models[None].clinical
     weighted = calibration_report(*rows, sample_weight=np.full(60, 25.0), **FEW)

@@ -174,10 +174,10 @@ def read_recalibrated_risks(y_true, y_pred, sample_weight, clusters):
     needed = "y_pred must lie between 0 and 1, both excluded, for link='logit'"
     refuse_rows(needed, predictions, is_wrong)
     links = logit(predictions)
-    if links.min() == links.max():
-        raise ValueError(f"y_pred must not be the same in all rows; got {predictions[0]:g}.")
     _refuse_equal_targets(targets)
-    if not has_least_loss(links, targets, rows.list_weights()):
+    if links.min() == links.max():
+        _refuse_mean_beyond(targets, rows.list_weights())
+    elif not has_least_loss(links, targets, rows.list_weights()):
         raise ValueError(
             "y_true must be small and large at low and at high predictions, or no slope and "
             "intercept fit best: they are infinite, as where all rows above some prediction have "
@@ -192,10 +192,8 @@ def read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters):
     targets, predictions, weights, _ = rows
     refuse_small_weights(weights)
     low, high = predictions.min(), predictions.max()
-    if low == high:
-        raise ValueError(f"y_pred must not be the same in all rows; got {low:g}.")
     largest = max(np.abs(values).max() for values in (targets, predictions))
-    if not power and high - low < largest / _LARGEST:
+    if not power and 0 < high - low < largest / _LARGEST:
         raise ValueError(
             "y_pred must differ by more than 1e-100 of the largest number in y_true and y_pred, "
             f"{largest:g}; got {low:g} to {high:g}."
@@ -208,13 +206,23 @@ def read_recalibrated_means(y_true, y_pred, power, sample_weight, clusters):
         above = predictions[targets > 0]
         if len(above) == 0:
             raise ValueError("y_true must not be 0 in all rows, or no mean is as low.")
-        if (above == low).all() or (above == high).all():
+        if low < high and ((above == low).all() or (above == high).all()):
             raise ValueError(
                 "y_true must not be 0 wherever y_pred is not the smallest, or wherever it is not "
                 "the largest, or the slope is infinite."
             )
     _refuse_equal_targets(targets)
     return rows
+
+
+def _refuse_mean_beyond(targets, weights):
+    """Of targets with such a mean the log odds are infinite."""
+    mean = float(np.average(targets, weights=weights))
+    if not 0 < mean < 1:
+        raise ValueError(
+            "y_true must have a mean between 0 and 1, both excluded, if all predictions are equal; "
+            f"got {mean:g}."
+        )
 
 
 def _refuse_equal_targets(targets):

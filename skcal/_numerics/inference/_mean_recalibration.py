@@ -76,11 +76,11 @@ class MeanRecalibrationModel:
     """Weighted rows, and how their deviance depends on intercept and slope.
 
     The deviance is the squared error (`power` 0, identity link), or one of a power from 1 to 2, at
-    the log link; all are convex. Predictions are not all equal. With the log they are positive and
-    the targets neither negative nor all 0, from a power of 2 on positive; below that, those above 0
-    do not all lie at the smallest or all at the largest prediction. A power of LOGIT is the
-    deviance of probabilities, at their log odds, where `has_least_loss`. `member` are numbers of
-    clusters, None where rows are independent.
+    the log link; all are convex. With the log predictions are positive and the targets neither
+    negative nor all 0, from a power of 2 on positive; below that, those above 0 do not all lie at
+    the smallest or all at the largest prediction. A power of LOGIT is the deviance of
+    probabilities, at their log odds, where `has_least_loss`. `member` are numbers of clusters, None
+    where rows are independent. `has_slope` tells whether predictions differ.
 
     Coordinates are the level and the stretch of links that are centred and of spread 1, as
     differences from the hypothesis that no recalibration is needed.
@@ -104,7 +104,8 @@ class MeanRecalibrationModel:
             self._centre = float(self._shares @ self._offset)
             self._loss_unit = self._unit**2
         place = self._offset - (0.0 if power not in (0, LOGIT) else self._centre)
-        self._spread = np.sqrt(self._shares @ place**2)
+        self.has_slope = place.min() < place.max()
+        self._spread = np.sqrt(self._shares @ place**2) if self.has_slope else 1.0
         self._columns = np.stack([np.ones(len(place)), place / self._spread])
 
     def measure(self):
