@@ -7,12 +7,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._input._independent_rows import reduce_to_present_rows
+from skcal._input._clusters import number_clusters, unite_copies
+from skcal._input._independent_rows import list_unequal_weights, reduce_to_present_rows
 from skcal._input._validation import check_inside, check_option
 from skcal._numerics.inference._default_rates import (
+    count_events,
     find_binomial_pvalues,
     find_jeffreys_pvalues,
-    find_most_prudent_rates,
+    find_most_prudent_rate,
 )
 from skcal._numerics.inference._monte_carlo import adjust_by_holm
 from skcal._sources._row_source import check_groups
@@ -44,8 +46,10 @@ class GradeAudit(NamedTuple):
         and the ``most_prudent`` rate.
     pvalue : float
         p-value of the hypothesis that no grade has a wrong rate: the smallest adjusted one.
-    hosmer_lemeshow, spiegelhalter : TestResult
-        Tests of all grades, and of the single predictions.
+    hosmer_lemeshow : TestResult or None
+        Test of all grades; None with clusters, for which it is not made.
+    spiegelhalter : TestResult
+        Test of the single predictions.
     alternative : str
         "greater" or "two-sided": what adjusted p-values and the Hosmer-Lemeshow test are for.
     confidence_level : float
@@ -54,7 +58,7 @@ class GradeAudit(NamedTuple):
 
     table: pd.DataFrame
     pvalue: float
-    hosmer_lemeshow: TestResult
+    hosmer_lemeshow: TestResult | None
     spiegelhalter: TestResult
     alternative: str
     confidence_level: float
@@ -94,8 +98,10 @@ def audit_grades(
     y_proba: ArrayLike,
     groups: ArrayLike,
     *,
+    sample_weight: ArrayLike | None = None,
     pos_label: int | float | bool | str | None = None,
     labels: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     alternative: Literal["greater", "two-sided"] = "greater",
     confidence_level: float = 0.95,
 ) -> GradeAudit:
@@ -110,6 +116,10 @@ def audit_grades(
         one column per label with rows that sum to 1.
     groups : array-like of shape (n_samples,)
         Grade of each row.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
+        same as two rows. With them p-values and prudent rates are approximate, and there must be
+        no `clusters`.
     pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class
@@ -117,6 +127,10 @@ def audit_grades(
     labels : array-like of shape (n_classes,), default=None
         Label of every column of `y_proba`, in the order of the columns; by default the sorted
         labels of `y_true`.
+    clusters : array-like of shape (n_samples,), default=None
+        Label of the cluster of each row, such as a borrower with several loans or years: rows of a
+        cluster may depend on each other in any way, see :ref:`clusters`. None means independent
+        rows.
     alternative : {"greater", "two-sided"}, default="greater"
         "greater" looks for more events than a grade promises, "two-sided" for any other number.
     confidence_level : float, default=0.95
@@ -131,18 +145,19 @@ def audit_grades(
     Raises
     ------
     ValueError
-        If an argument is invalid, or if labels are soft.
+        If an argument is invalid, if labels are soft, or if there are both weights and clusters.
 
     Warns
     -----
     UserWarning
-        If the two-sided Hosmer-Lemeshow test expects too few events.
+        If the two-sided Hosmer-Lemeshow test expects too few events, or if Spiegelhalter's has
+        fewer than ten clusters.
 
     See Also
     --------
     audit_groups : Groups that may overlap, with simultaneous intervals and a diagram.
-    hosmer_lemeshow_test : With groups of equal size, and weights.
-    spiegelhalter_test : With weights and clusters.
+    hosmer_lemeshow_test : With groups of equal size.
+    spiegelhalter_test : The test of the single predictions.
 
     Notes
     -----
@@ -168,9 +183,21 @@ def audit_grades(
     lower rates. Grades without any event get a rate above 0 and keep their order. It takes grades
     in the order of their mean predictions.
 
-    All of this takes rows for independent. Defaults of a year depend on the same economy, so that
-    rates above the prediction are less surprising than the p-values say, and the most prudent rates
-    are not prudent about a worse year.
+    With `clusters`, one row of each cluster of a grade is chosen at random: chosen rows are
+    independent, with any dependence within clusters, so that the p-value of their number of events
+    is as exact as above. Its mean over all choices, which is computed without drawing any, is
+    doubled where clusters have several rows in the grade; twice the mean of p-values is one. Grades
+    count as many rows as clusters. Most prudent rates are the largest that this test does not
+    reject. Where each cluster is copies of one row, results are those of these rows.
+
+    With unequal weights w, n is the effective number of rows of the grade, the sum of the weights
+    over :math:`(1 - v) q_1 + v q_0`, with :math:`q_k` the ratio :math:`\sum w^2 / \sum w` over
+    rows of outcome k, as in :func:`hosmer_lemeshow_test`; k is n times the weighted mean outcome,
+    and tails are those of the beta distribution [4]_. This is approximate.
+
+    Without clusters rows are taken for independent, and in all cases clusters are. Defaults of a
+    year depend on the same economy, so that rates above the prediction are less surprising than the
+    p-values say, and the most prudent rates are not prudent about a worse year.
 
     References
     ----------
@@ -181,6 +208,8 @@ def audit_grades(
        requirements. Bank for International Settlements.
     .. [3] K. Pluto, D. Tasche (2005). Estimating probabilities of default for low default
        portfolios. :doi:`10.48550/arXiv.cond-mat/0411699`
+    .. [4] E. L. Korn, B. I. Graubard (1998). Confidence intervals for proportions with small
+       expected number of positive counts estimated from survey data. Survey Methodology 24.
 
     Examples
     --------
@@ -203,44 +232,78 @@ def audit_grades(
     """
     check_option("alternative", alternative, ("greater", "two-sided"))
     level = check_inside("confidence_level", confidence_level)
-    data: dict[str, Any] = {"pos_label": pos_label, "labels": labels}
-    sample, _ = reduce_to_present_rows(y_true, y_proba, **data)
-    names, member = check_groups("groups", groups, len(sample.predictions))
-    table = _describe(sample, names, member, alternative, level)
+    if clusters is not None and sample_weight is not None:
+        raise ValueError(
+            "sample_weight must be None with clusters, of which one row each is chosen; repeat "
+            "rows that stand for several."
+        )
+    data: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label}
+    data["labels"] = labels
+    sample, present = reduce_to_present_rows(y_true, y_proba, **data)
+    names, grade = check_groups("groups", groups, len(present))
+    grade = grade[present]
+    member = None if clusters is None else number_clusters(clusters, present)
+    table, options = _describe(sample, names, grade, member, alternative, level), {"groups": groups}
+    is_single = member is None or len(member) == member.max() + 1
     return GradeAudit(
         table,
         float(table["adjusted_pvalue"].min()),
-        hosmer_lemeshow_test(y_true, y_proba, groups=groups, alternative=alternative, **data),
-        spiegelhalter_test(y_true, y_proba, **data),
+        hosmer_lemeshow_test(y_true, y_proba, alternative=alternative, **options, **data)
+        if is_single
+        else None,
+        spiegelhalter_test(y_true, y_proba, clusters=clusters, **data),
         alternative,
         level,
     )
 
 
-def _describe(sample, names, member, alternative, level):
+def _describe(sample, names, grade, member, alternative, level):
     """The table, from the lowest mean prediction to the highest."""
-    n_rows = np.bincount(member)
-    rate = np.minimum(np.bincount(member, sample.predictions) / n_rows, 1.0)
-    n_events = np.rint(np.bincount(member, sample.outcomes)).astype(np.intp)
+    n_rows = np.bincount(grade, minlength=len(names))
+    found = np.flatnonzero(n_rows)  # others have rows of weight zero alone
+    weights = list_unequal_weights(sample)
+    mass = np.ones(len(grade)) if weights is None else weights
+    sums = [
+        np.bincount(grade, values, len(names))[found]
+        for values in (mass * sample.predictions, mass * sample.outcomes, mass)
+    ]
+    rate, outcome = np.minimum(sums[0] / sums[2], 1.0), sums[1] / sums[2]
     order = np.argsort(rate, kind="stable")
-    rate, n_rows, n_events = rate[order], n_rows[order], n_events[order]
-    binomial, binomial_two_sided = find_binomial_pvalues(n_events, n_rows, rate)
-    jeffreys, jeffreys_two_sided = find_jeffreys_pvalues(n_events, n_rows, rate)
+    found, rate, outcome = found[order], rate[order], outcome[order]
+    rank = np.empty(len(names), dtype=np.intp)
+    rank[found] = np.arange(len(found))
+    grade = rank[grade]
+
+    n_events = np.bincount(grade, sample.outcomes, len(found))
+    predictions, outcomes = sample.predictions, sample.outcomes
+    if member is not None:
+        places = np.column_stack([predictions, grade])
+        member, kept, _ = unite_copies(member, places, outcomes, None)
+        predictions, outcomes, grade = predictions[kept], outcomes[kept], grade[kept]
+
+    def count(rows):
+        parts = (None if values is None else values[rows] for values in (weights, member))
+        return count_events(predictions[rows], outcomes[rows], *parts)
+
+    own = [count(grade == k) for k in range(len(found))]
+    binomial, binomial_two_sided = np.transpose([find_binomial_pvalues(one) for one in own])
+    jeffreys, jeffreys_two_sided = np.transpose([find_jeffreys_pvalues(one) for one in own])
+    prudent = [find_most_prudent_rate(count(grade >= k), level) for k in range(len(found))]
     tested = binomial if alternative == "greater" else binomial_two_sided
     lights = np.array(["green", "yellow", "red"], dtype=object)
     return pd.DataFrame(
         {
-            "grade": pd.Series([names[k] for k in order]),
-            "n_samples": n_rows,
-            "n_events": n_events,
+            "grade": pd.Series([names[k] for k in found]),
+            "n_samples": n_rows[found],
+            "n_events": np.rint(n_events).astype(np.intp),
             "mean_prediction": rate,
-            "mean_outcome": n_events / n_rows,
+            "mean_outcome": outcome,
             "binomial": binomial,
             "binomial_two_sided": binomial_two_sided,
             "jeffreys": jeffreys,
             "jeffreys_two_sided": jeffreys_two_sided,
             "adjusted_pvalue": adjust_by_holm(tested),
             "light": lights[(binomial <= _YELLOW) * 1 + (binomial <= _RED)],
-            "most_prudent": find_most_prudent_rates(n_events, n_rows, level),
+            "most_prudent": prudent,
         }
     )

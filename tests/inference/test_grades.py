@@ -1,5 +1,7 @@
 """Rating grades: published examples, closed forms, and sizes by enumeration."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,6 +130,124 @@ def test_exact_sizes(n, rate):
             assert chances[pvalues <= level].sum() <= level + 1e-12
 
 
+SIZES, SIDES = [2, 3, 1, 2], ("greater", "less")
+
+
+def list_choices(outcomes):
+    """Numbers of events of all choices of one row of each cluster of these sizes."""
+    rows = np.split(np.asarray(outcomes), np.cumsum(SIZES)[:-1])
+    return [sum(choice) for choice in itertools.product(*rows)]
+
+
+# Of Spiegelhalter's test.
+few_clusters = pytest.mark.filterwarnings("ignore:clusters holds . clusters")
+
+
+@few_clusters
+@pytest.mark.parametrize("outcomes", [[1, 0, 0, 1, 1, 1, 0, 0], [0, 1, 0, 0, 0, 0, 1, 1]])
+def test_clusters_by_all_choices(outcomes):
+    """Twice the mean p-value of the rows that may be chosen, one of each cluster."""
+    member, numbers = np.repeat(np.arange(4), SIZES), list_choices(outcomes)
+    found = audit_grades(
+        outcomes, np.full(8, 0.2), ["A"] * 8, clusters=member, confidence_level=0.9
+    )
+    (row,) = found.table.itertuples()
+    assert (row.n_samples, row.n_events) == (8, sum(outcomes))
+    tails = [[binomtest(k, 4, 0.2, alternative=side).pvalue for k in numbers] for side in SIDES]
+    greater, less = np.array(tails)
+    assert row.binomial == pytest.approx(min(1, 2 * np.mean(greater)))
+    both = np.minimum(1, 2 * np.minimum(greater, less))
+    assert row.binomial_two_sided == pytest.approx(min(1, 2 * np.mean(both)))
+    share = beta.cdf(0.2, np.array(numbers) + 0.5, 4 - np.array(numbers) + 0.5)
+    assert row.jeffreys == pytest.approx(min(1, 2 * np.mean(share)))
+    assert 2 * np.mean(binom.cdf(numbers, 4, row.most_prudent)) == pytest.approx(0.1)
+    assert found.hosmer_lemeshow is None
+    expected = spiegelhalter_test(outcomes, np.full(8, 0.2), clusters=member)
+    assert found.spiegelhalter[:3] == pytest.approx(expected[:3])
+
+
+@few_clusters
+@pytest.mark.parametrize("rate", [0.1, 0.4])
+@pytest.mark.parametrize("together", [0.0, 0.5, 0.9])
+def test_sizes_with_clusters_by_enumeration(rate, together):
+    """Rows of four pairs and two single ones; those of a pair are alike with some probability."""
+    member = [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]
+    pair = {
+        (a, b): together * (a == b) * own[a] + (1 - together) * own[a] * own[b]
+        for own in [(1 - rate, rate)]
+        for a, b in itertools.product((0, 1), repeat=2)
+    }
+    seen, found = {}, []
+    for pairs in itertools.product(pair, repeat=4):
+        for single in itertools.product((0, 1), repeat=2):
+            chance = np.prod([pair[one] for one in pairs])
+            chance *= np.prod([rate if one else 1 - rate for one in single])
+            # The order of clusters does not matter, nor that of rows.
+            key = tuple(sorted(map(sum, pairs))), sum(single)
+            if key not in seen:
+                y = [*itertools.chain(*pairs), *single]
+                options = {"labels": [0, 1], "clusters": member}
+                table = audit_grades(y, [rate] * 10, ["A"] * 10, **options).table
+                seen[key] = table["binomial"][0], table["binomial_two_sided"][0]
+            found.append((chance, *seen[key]))
+    chances, *pvalues = np.transpose(found)
+    assert chances.sum() == pytest.approx(1)
+    for one in pvalues:
+        for level in (0.01, 0.05, 0.2, 0.5):
+            assert chances[one <= level].sum() <= level + 1e-12
+
+
+def test_clusters_of_single_rows_and_of_copies():
+    y, p, grade = make_rows(ROWS, EVENTS, RATES)
+    plain = audit_grades(y, p, grade)
+    single = audit_grades(y, p, grade, clusters=np.arange(600))
+    pd.testing.assert_frame_equal(single.table, plain.table)
+    assert single.hosmer_lemeshow == plain.hosmer_lemeshow
+    twice = [np.repeat(values, 2) for values in (y, p, grade, np.arange(600))]
+    copies = audit_grades(*twice[:3], clusters=twice[3])
+    tested = plain.table.columns[5:]
+    pd.testing.assert_frame_equal(copies.table[tested], plain.table[tested])
+    assert copies.table["n_samples"].tolist() == [600, 400, 200]
+
+
+def test_clusters_across_grades_are_chosen_in_each():
+    """A borrower of two grades has a row in both."""
+    y, p, grade = make_rows([40, 40], [1, 5], [0.02, 0.1])
+    both = audit_grades(y, p, grade, clusters=np.tile(np.arange(40), 2))
+    plain = audit_grades(y, p, grade)
+    for name in ("binomial", "jeffreys_two_sided"):
+        np.testing.assert_allclose(both.table[name], plain.table[name])
+    # Of both grades together one row of each borrower is chosen.
+    assert both.table["most_prudent"][0] > plain.table["most_prudent"][0]
+    assert both.table["most_prudent"][1] == pytest.approx(plain.table["most_prudent"][1])
+
+
+def test_weights():
+    """Those of outcomes 1 and 0 make n = sum w / ((1 - v) w_1 + v w_0) rows, of any scale."""
+    y, p, grade = make_rows([60, 40], [3, 8], [0.05, 0.1])
+    w = np.where(y == 1, 0.5, 2.0)
+    table = audit_grades(y, p, grade, sample_weight=w).table
+    for row, n, k, v in zip(table.itertuples(), (60, 40), (3, 8), (0.05, 0.1), strict=True):
+        mass = 0.5 * k + 2 * (n - k)
+        assert row.mean_outcome == pytest.approx(0.5 * k / mass)
+        assert (row.n_samples, row.n_events) == (n, k)
+        rows = mass / ((1 - v) * 0.5 + v * 2)
+        events = rows * row.mean_outcome
+        assert row.binomial == pytest.approx(beta.cdf(v, events, rows - events + 1))
+        assert row.jeffreys == pytest.approx(beta.cdf(v, events + 0.5, rows - events + 0.5))
+    scaled = audit_grades(y, p, grade, sample_weight=1e30 * w)
+    np.testing.assert_allclose(scaled.table["binomial"], table["binomial"])
+    equal, plain = audit_grades(y, p, grade, sample_weight=3 + 0 * w), audit_grades(y, p, grade)
+    np.testing.assert_allclose(equal.table["binomial"], plain.table["binomial"])
+    assert equal.hosmer_lemeshow[:3] == pytest.approx(plain.hosmer_lemeshow[:3])
+    expected = hosmer_lemeshow_test(y, p, groups=grade, alternative="greater", sample_weight=w)
+    found = audit_grades(y, p, grade, sample_weight=w).hosmer_lemeshow
+    assert found[:3] == pytest.approx(expected[:3])
+    only = audit_grades(y, p, grade, sample_weight=1.0 * (grade == "B"))
+    assert only.table["grade"].tolist() == ["B"]
+    np.testing.assert_allclose(only.table["binomial"], plain.table["binomial"][1:])
+
+
 def test_sentences():
     y, p, grade = make_rows(ROWS, EVENTS, RATES)
     assert str(audit_grades(y, p, grade)) == (
@@ -157,6 +277,10 @@ def test_grades_in_which_nothing_may_happen():
         ({"alternative": "less"}, "alternative must be one of 'greater', 'two-sided'; got 'less'"),
         ({"confidence_level": 1}, "confidence_level must be above 0 and below 1; got 1"),
         ({"y_true": [0.5, 0, 1]}, "y_true must hold labels"),
+        (
+            {"clusters": [1, 1, 2], "sample_weight": [1, 2, 1]},
+            "sample_weight must be None with clus",
+        ),
         ({"y_proba": [0.5, 0, 1.1]}, r"y_proba must lie in \[0, 1\]"),
     ],
 )
