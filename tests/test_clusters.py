@@ -88,6 +88,12 @@ CALLS = {
     inference.calibration_belt: of_labels(inference.calibration_belt),
     inference.calibration_belt_test: of_labels(inference.calibration_belt_test),
     inference.cox_recalibration: of_labels(inference.cox_recalibration),
+    inference.multinomial_recalibration: of_labels(inference.multinomial_recalibration),
+    inference.choose_update: of_labels(inference.choose_update),
+    # A test of it does not take clusters.
+    inference.audit_grades: lambda rows, **given: inference.audit_grades(
+        rows.y, rows.v, rows.group, **given
+    )._replace(hosmer_lemeshow=None),
     inference.observed_expected_ratio: of_labels(inference.observed_expected_ratio),
     inference.spiegelhalter_test: of_labels(inference.spiegelhalter_test),
     inference.calibration_test: of_labels(inference.calibration_test, **FEW),
@@ -158,7 +164,8 @@ CALLS = {
 
 
 def takes_weights(function):
-    if function is diagrams.RiskCoverageDisplay:  # which certifies rows that count once each
+    # Which certify, or choose, rows that count once each.
+    if function in (diagrams.RiskCoverageDisplay, inference.audit_grades):
         return False
     function = getattr(function, "from_predictions", function)
     return "sample_weight" in inspect.signature(function).parameters
@@ -172,7 +179,15 @@ every_weighting = pytest.mark.parametrize(
     ids=lambda one: getattr(one, "__name__", "weighted" if one else "unweighted"),
 )
 # What counts rows, and not what they stand for; reports tell of clusters beside.
-COUNTS = {"n_rows", "n_samples", "n_clusters", "n_required", "n_accepted", "design_effect"}
+COUNTS = {
+    "n_rows",
+    "n_samples",
+    "n_events",
+    "n_clusters",
+    "n_required",
+    "n_accepted",
+    "design_effect",
+}
 COUNTS |= {"effective_sample_size", "effective_rows", "n_labels", "n_verdicts", "n_judged"}
 
 

@@ -79,9 +79,10 @@ def test_the_order_of_an_average_does_not_matter(rng, call, n_values):
 def test_reports_and_slopes(rng):
     y, means, _ = average_in_any_order(rng, 400, 1)
     calibration_report(y, means, **SEEDED)
-    for function in (inference.cox_recalibration, inference.calibration_belt):
-        with pytest.raises(ValueError, match="at least two different predictions"):
-            function(y, means)
+    assert np.isnan(inference.cox_recalibration(y, means).slope.estimate)
+    assert "slope" not in inference.choose_update(y, means).table["update"].tolist()
+    with pytest.raises(ValueError, match="at least two different predictions"):
+        inference.calibration_belt(y, means)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ ROBUST = (
 )
 CERTAIN = ("cumulative_calibration_test", "spiegelhalter_test")
 OF_PREDICTIONS = (*CERTAIN, "t_cal", "calibration_test", "audit_groups", "audit_features")
-WEIGHTED = (*ROBUST, *OF_PREDICTIONS, "confidence_interval", "net_benefit_difference")
+OF_PREDICTIONS += ("audit_grades",)
+WEIGHTED = (*ROBUST, *OF_PREDICTIONS, "choose_update", "confidence_interval")
+WEIGHTED += ("net_benefit_difference",)
 
 
 def bind_third(function, choose, **options):
@@ -55,7 +57,7 @@ def bind_third(function, choose, **options):
 # Tests and bands of one binary problem whose rows are independent.
 BINARY = {
     name: getattr(inference, name)
-    for name in (*ROBUST, *CERTAIN, "consistency_band", "isotonic_band")
+    for name in (*ROBUST, *CERTAIN, "choose_update", "consistency_band", "isotonic_band")
 } | {
     "t_cal": partial(t_cal_test, **DRAWN),
     "audit_groups": bind_third(audit_groups, lambda n: ["all"] * n, **DRAWN),
@@ -139,6 +141,7 @@ def test_every_function_is_among_them():
     called = {getattr(call, "func", call) for call in CALLS.values()}
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.kernel_mean_embedding_test, inference.pooled_validation}
+    apart.add(inference.multinomial_recalibration)  # of all classes, none of which is positive
     apart |= {inference.audit_mean_groups}  # of no labels
     apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
     apart |= {inference.mean_recalibration, inference.audit_mean_features}
@@ -255,7 +258,7 @@ def test_weights_that_depend_on_outcomes_are_refused(call):
     assert_same(call(y[kept], risk[kept], sample_weight=weights[kept]), call(y[kept], risk[kept]))
 
 
-@pytest.mark.parametrize("name", [*ROBUST, "confidence_interval"])
+@pytest.mark.parametrize("name", [*ROBUST, "choose_update", "confidence_interval"])
 def test_weights_that_depend_on_outcomes_are_allowed_for(name):
     rng = np.random.default_rng(0)
     rate = np.exp(rng.normal(-0.5, 0.5, 300))
