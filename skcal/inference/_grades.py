@@ -243,18 +243,14 @@ def audit_grades(
     names, grade = check_groups("groups", groups, len(present))
     grade = grade[present]
     member = None if clusters is None else number_clusters(clusters, present)
-    table, options = _describe(sample, names, grade, member, alternative, level), {"groups": groups}
-    is_single = member is None or len(member) == member.max() + 1
-    return GradeAudit(
-        table,
-        float(table["adjusted_pvalue"].min()),
-        hosmer_lemeshow_test(y_true, y_proba, alternative=alternative, **options, **data)
-        if is_single
-        else None,
-        spiegelhalter_test(y_true, y_proba, clusters=clusters, **data),
-        alternative,
-        level,
-    )
+    table = _describe(sample, names, grade, member, alternative, level)
+    of_grades = None
+    if member is None or len(member) == member.max() + 1:
+        options = data | {"groups": groups, "alternative": alternative}
+        of_grades = hosmer_lemeshow_test(y_true, y_proba, **options)
+    of_rows = spiegelhalter_test(y_true, y_proba, clusters=clusters, **data)
+    pvalue = float(table["adjusted_pvalue"].min())
+    return GradeAudit(table, pvalue, of_grades, of_rows, alternative, level)
 
 
 def _describe(sample, names, grade, member, alternative, level):
@@ -273,9 +269,32 @@ def _describe(sample, names, grade, member, alternative, level):
     rank = np.empty(len(names), dtype=np.intp)
     rank[found] = np.arange(len(found))
     grade = rank[grade]
+    own, with_worse = _count_rows(sample, grade, weights, member)
+    binomial, binomial_two_sided = np.transpose([find_binomial_pvalues(one) for one in own])
+    jeffreys, jeffreys_two_sided = np.transpose([find_jeffreys_pvalues(one) for one in own])
+    tested = binomial if alternative == "greater" else binomial_two_sided
+    lights = np.array(["green", "yellow", "red"], dtype=object)
+    return pd.DataFrame(
+        {
+            "grade": pd.Series([names[k] for k in found]),
+            "n_samples": n_rows[found],
+            "n_events": np.rint(np.bincount(grade, sample.outcomes)).astype(np.intp),
+            "mean_prediction": rate,
+            "mean_outcome": outcome,
+            "binomial": binomial,
+            "binomial_two_sided": binomial_two_sided,
+            "jeffreys": jeffreys,
+            "jeffreys_two_sided": jeffreys_two_sided,
+            "adjusted_pvalue": adjust_by_holm(tested),
+            "light": lights[(binomial <= _YELLOW) * 1 + (binomial <= _RED)],
+            "most_prudent": [find_most_prudent_rate(one, level) for one in with_worse],
+        }
+    )
 
-    n_events = np.bincount(grade, sample.outcomes, len(found))
-    predictions, outcomes = sample.predictions, sample.outcomes
+
+def _count_rows(sample, grade, weights, member):
+    """`EventCounts` of each grade, and of it and all worse ones together."""
+    predictions, outcomes, n_grades = sample.predictions, sample.outcomes, grade.max() + 1
     if member is not None:
         places = np.column_stack([predictions, grade])
         member, kept, _ = unite_copies(member, places, outcomes, None)
@@ -285,25 +304,5 @@ def _describe(sample, names, grade, member, alternative, level):
         parts = (None if values is None else values[rows] for values in (weights, member))
         return count_events(predictions[rows], outcomes[rows], *parts)
 
-    own = [count(grade == k) for k in range(len(found))]
-    binomial, binomial_two_sided = np.transpose([find_binomial_pvalues(one) for one in own])
-    jeffreys, jeffreys_two_sided = np.transpose([find_jeffreys_pvalues(one) for one in own])
-    prudent = [find_most_prudent_rate(count(grade >= k), level) for k in range(len(found))]
-    tested = binomial if alternative == "greater" else binomial_two_sided
-    lights = np.array(["green", "yellow", "red"], dtype=object)
-    return pd.DataFrame(
-        {
-            "grade": pd.Series([names[k] for k in found]),
-            "n_samples": n_rows[found],
-            "n_events": np.rint(n_events).astype(np.intp),
-            "mean_prediction": rate,
-            "mean_outcome": outcome,
-            "binomial": binomial,
-            "binomial_two_sided": binomial_two_sided,
-            "jeffreys": jeffreys,
-            "jeffreys_two_sided": jeffreys_two_sided,
-            "adjusted_pvalue": adjust_by_holm(tested),
-            "light": lights[(binomial <= _YELLOW) * 1 + (binomial <= _RED)],
-            "most_prudent": prudent,
-        }
-    )
+    numbers = range(n_grades)
+    return [count(grade == k) for k in numbers], [count(grade >= k) for k in numbers]

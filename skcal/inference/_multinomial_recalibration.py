@@ -195,23 +195,27 @@ def multinomial_recalibration(
     1     c                     -0.09   0.51         0.02
     """
     level = check_confidence_level(confidence_level)
-    rows = _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters)
-    names, models, name = rows
+    names, models, given = _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters)
     small, large = models.fit(models.intercepts[:0]), models.fit(models.everything)
     shifted = models.fit(models.intercepts)
     pairs = (small, large), (small, shifted), (shifted, large)
-    tests = [models.compare(*pair) for pair in pairs]
+    test, intercept_test, slope_test = (
+        _test(models.compare(*pair), hypothesis)
+        for pair, hypothesis in zip(pairs, _HYPOTHESES, strict=True)
+    )
     return MultinomialRecalibration(
         _describe_classes(names, models, shifted, level),
         _describe_coefficients(names, models, large, level),
-        *(
-            TestResult(
-                one.statistic, one.pvalue, one.gain, name="Likelihood ratio", hypothesis=hypothesis
-            )
-            for one, hypothesis in zip(tests, _HYPOTHESES, strict=True)
-        ),
-        name,
+        test,
+        intercept_test,
+        slope_test,
+        given,
     )
+
+
+def _test(found, hypothesis):
+    numbers = found.statistic, found.pvalue, found.gain
+    return TestResult(*numbers, name="Likelihood ratio", hypothesis=hypothesis)
 
 
 def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
@@ -225,11 +229,12 @@ def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
     proba, target, weights = found.proba.astype(np.float64), found.target, found.weights
     _check_inside(proba)
     names = np.arange(proba.shape[1]) if found.labels is None else np.asarray(found.labels)
+    names = names.tolist()
     counts = np.bincount(target, minlength=len(names))
     if not counts.all():
         raise ValueError(
             "y_true must hold each class, or its intercept is infinite; "
-            f"no row is of {show_label(names[counts.argmin()].item())}."
+            f"no row is of {show_label(names[counts.argmin()])}."
         )
     member = None
     if clusters is not None:
@@ -240,13 +245,13 @@ def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
     check_weight_ratio(weights)
     place = 0
     if reference is not None:
-        check_option("reference", reference, tuple(names.tolist()))
-        place = names.tolist().index(reference)
+        check_option("reference", reference, tuple(names))
+        place = names.index(reference)
     others = np.delete(np.arange(len(names)), place)
     log_odds = np.log(proba[:, others]) - np.log(proba[:, [place]])
     targets = np.equal.outer(others, target).astype(np.float64)
     models = SoftmaxModels(log_odds.T, targets, weights, member=member)
-    return names[others].tolist(), models, names[place].item()
+    return [names[k] for k in others], models, names[place]
 
 
 def _check_inside(proba):
