@@ -171,6 +171,19 @@ def test_another_reference_tells_the_same(rng):
     np.testing.assert_allclose(turned.table["slope"], one.table["slope"][::-1], rtol=1e-6)
 
 
+def test_labels_of_any_type(rng):
+    y, proba = draw_classes(rng, 200)
+    expected = multinomial_recalibration(y, proba)
+    codes = np.searchsorted(NAMES, y)
+    for labels, reference in ((y.astype(object), "a"), (codes, 0), (codes.astype(float), 0.0)):
+        found = multinomial_recalibration(labels, proba)
+        assert found.reference == reference
+        assert type(found.reference) is type(reference)
+        np.testing.assert_array_equal(found.table["slope"], expected.table["slope"])
+    names = found.coefficients["term"].tolist()[:3]
+    assert names == ["intercept", "log odds of 1.0", "log odds of 2.0"]
+
+
 def test_weights_of_any_scale(rng):
     y, proba = draw_classes(rng, 200, 0.8)
     w = rng.uniform(0.1, 2, 200)

@@ -43,6 +43,16 @@ def draw_times(rng, n=300, censoring=0.3):
     return time <= end, np.minimum(time, end), -np.expm1(-rate[:, None] * TIMES)
 
 
+def test_equal_risks_have_an_intercept_and_no_slope(rng):
+    """It is the difference of the log odds of the observed and the predicted risk."""
+    event, time, _ = draw_times(rng)
+    options = {"times": [1.0], "n_resamples": 19, "random_state": 0}
+    (found,) = survival_calibration(event, time, np.full((300, 1), 0.3), **options).horizons
+    expected = logit(found.observed.estimate) - logit(0.3)
+    assert found.calibration_in_the_large.estimate == pytest.approx(expected, rel=1e-9)
+    assert np.isnan(found.slope.estimate)
+
+
 def test_numbers_are_those_of_pseudo_values(rng):
     event, time, risk = draw_times(rng)
     strata, clusters = np.arange(300) % 2, np.arange(300) // 3
