@@ -139,8 +139,8 @@ def a_calibration(
     :func:`d_calibration` in 14 %; a wrong shape of the curve in 89 % and 42 %.
 
     In discrete time the survival probability at the time of an event is only known to lie between
-    :math:`S(t)` and :math:`S(t-)`, or those of two visits, where right models spread it evenly; it is drawn from there. At
-    equal times events come before censoring.
+    :math:`S(t)` and :math:`S(t-)`, or those of two visits, where right models spread it evenly; it
+    is drawn from there. At equal times events come before censoring.
 
     A row that was first observed at v > 0 goes through the bins from :math:`S(v)` on: where a or b
     is above that, :math:`S(v)` takes its place. Entry may depend on the predictions, but given

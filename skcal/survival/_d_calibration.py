@@ -134,8 +134,8 @@ def d_calibration(
     models of 500 rows, and 5 % of them with `randomized`.
 
     With `event` None the ends of an interval must not tell of the event what the features do not:
-    visits that are planned do not, and those of rows that fall ill do. An infinite end is censoring,
-    and its `survival` 0.
+    visits that are planned do not, and those of rows that fall ill do. An infinite end is
+    censoring, and its `survival` 0.
 
     At equal times events come before censoring: `survival` of a censored row is that to survive its
     time.

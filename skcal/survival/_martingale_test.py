@@ -113,10 +113,11 @@ def martingale_test(
     events as there were. Censoring may depend on the predictions, but given these not on the event.
 
     In discrete time the survival probability at the time of an event is only known to lie between
-    :math:`S(t)` and :math:`S(t-)`, or those of two visits, where right models spread it evenly, as they do the
-    :func:`probability integral transform <skcal.regression.probability_integral_transform>` of
-    counts. With U uniform on this interval the row counts with the mean of :math:`-\log U` in E,
-    and the variance is E minus the variances of :math:`-\log U`, summed over events.
+    :math:`S(t)` and :math:`S(t-)`, or those of two visits, where right models spread it evenly, as
+    they do the :func:`probability integral transform
+    <skcal.regression.probability_integral_transform>` of counts. With U uniform on this interval
+    the row counts with the mean of :math:`-\log U` in E, and the variance is E minus the variances
+    of :math:`-\log U`, summed over events.
 
     A row that was first observed at v > 0 has survived v, or it would not be among the rows. From
     then on, :math:`\log S(v \mid x) - \log S(t \mid x)` events are expected of it [2]_. Entry may
