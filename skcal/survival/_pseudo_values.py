@@ -138,7 +138,7 @@ def pseudo_values(
 
     >>> known = [0, 1, 1, 0], [1, 2, 4, 5]
     >>> pseudo_values([1, 0, 1, 0], [1, 2, 3, 4], horizon=3, censoring=known).round(3)
-    array([ 1.   ,  0.   ,  1.333, -0.   ])
+    array([ 1.   , -0.111,  1.222, -0.111])
 
     >>> import numpy as np
     >>> from skcal.inference import mean_calibration_test

@@ -32,7 +32,7 @@ DATA |= {"params", "by", "time", "monitor", "progress", "n_jobs", "recalibrator"
 DATA |= {"upper_outcome", "y_true", "y_proba", "sample_weight_new", "classifier"}
 DATA |= {"y_true_check", "y_proba_check", "evidence", "strata", "cause"}
 DATA |= {"censored", "risk", "survival", "survival_before", "survival_entry", "causes", "times"}
-DATA |= {"proxy", "X"}
+DATA |= {"proxy", "X", "censoring"}
 
 
 def test_everything_public_gets_hostile_arguments():

@@ -36,20 +36,40 @@ def followed(draw, entries, wrong):
     return events[draw(some.rarely()) :], numbers
 
 
+# Rows from which censoring is learned, and weights of nine rows.
+OTHERS = some.mostly(
+    [None, None, ([0, 1, 0, 1], [1, 2, 2.5, 3]), ([1, 1], [0, 1e300]), [[0, 1], [1, 3]]],
+    ["x", 5, ([0],), ([0, 2], [1, 2]), ([0], [np.nan]), ([0], [1], ["a"]), ([0], ["x"])],
+)
+WEIGHTS = st.none() | st.lists(
+    st.sampled_from([0.0, 1.0, 1.0, 2.0, 0.3, 1e-300, 1e300]), min_size=9, max_size=9
+)
+
+
+def weigh(rows, weights):
+    """The first of the weights, one for each row."""
+    return None if weights is None else weights[: len(rows[1])]
+
+
 @hostile(
     rows=followed([0, 1, 2, 2.5, 3, 1e300], [-1, np.nan, np.inf, "x", None]),
+    censoring=OTHERS,
+    weights=WEIGHTS,
     horizon=some.mostly([1, 2, 0.5], [0, -1, 1e301, np.nan, "x", None]),
     strata=st.sampled_from([None, None, None, ["a"], list("ababababa")]),
     cause=some.mostly([None, 1, 2], [0, 3, "x"]),
     censored=some.mostly([None, None, 0], [1, -1, "x"]),
 )
-def test_at_horizon(rows, horizon, strata, **coding):
+def test_at_horizon(rows, censoring, weights, horizon, strata, **coding):
     cause = coding["cause"]
     event, time = rows
     kinds = event if cause is None else [2 * e - (i % 2) * e for i, e in enumerate(event)]
-    y_true, weights = at_horizon(kinds, time, horizon=horizon, strata=strata, **coding)
+    given = weigh(rows, weights)
+    options = {"strata": strata, "censoring": censoring, "sample_weight": given}
+    y_true, weights = at_horizon(kinds, time, horizon=horizon, **options, **coding)
     assert set(y_true) <= {0, 1}
-    assert ((weights == 0) | (weights >= 1)).all()
+    assert (np.isfinite(weights) & (weights >= 0)).all()
+    assert given is not None or ((weights == 0) | (weights >= 1)).all()
     assert not y_true[weights == 0].any()
     return y_true, weights
 
@@ -67,9 +87,16 @@ def beside(rows, **probabilities):
     }
 
 
-@hostile(options(d_calibration, random_state=0), rows=SURVIVAL, before=BEFORE, entry=ENTRY)
-def test_d_calibration(rows, before, entry, **arguments):
-    found = d_calibration(*rows, **beside(rows, before=before, entry=entry), **arguments)
+@hostile(
+    options(d_calibration, random_state=0),
+    rows=SURVIVAL,
+    before=BEFORE,
+    entry=ENTRY,
+    is_between=st.booleans(),
+)
+def test_d_calibration(rows, before, entry, is_between, **arguments):
+    event = None if is_between else rows[0]
+    found = d_calibration(event, rows[1], **beside(rows, before=before, entry=entry), **arguments)
     np.testing.assert_allclose(found.shares.sum(), 1)
     assert (found.shares > -1e-9).all()
     assert 0 < found.pvalue <= 1
@@ -86,7 +113,7 @@ def test_a_calibration(rows, before, entry, **arguments):
 
 
 @hostile(
-    rows=followed([0, 0.5, 1, 2, 2.5, 5e-324], [-1, 3, np.nan, np.inf, "x", None]),
+    rows=followed([0, 0.5, 1, 2, 2.5, 5e-324, np.inf], [-1, 3, np.nan, "x", None]),
     times=some.mostly([[1, 2.5], [0, 2.5], [5e-324, 2, 3]], [[0], [2, 1], [], 1, [np.nan], ["x"]]),
     curve=st.lists(
         st.sampled_from([0.0, 5e-324, 0.1, 0.5, 1 - 1e-16, 1.0]), min_size=3, max_size=3
@@ -95,7 +122,9 @@ def test_a_calibration(rows, before, entry, **arguments):
 def test_survival_at(rows, times, curve):
     curve = sorted(curve, reverse=True)[: len(times) if isinstance(times, list) else 1]
     found = survival_at(rows[1], [curve] * len(rows[1]), times=times)
-    assert ((found >= curve[-1]) & (found <= 1)).all()
+    is_end = np.isinf(np.array(rows[1], dtype=float))
+    assert (found[is_end] == 0).all()
+    assert ((found >= curve[-1]) & (found <= 1))[~is_end].all()
     return found
 
 
@@ -139,9 +168,16 @@ def spread(risk, rows, times):
     return [[one ** (1 / (k + 1)) for k in range(n_times)] for one in risk[: len(rows[1])]]
 
 
-@hostile(rows=ROWS, horizon=HORIZONS | st.sampled_from([1, 2.5]), **CODING)
-def test_pseudo_values(rows, **arguments):
-    values = pseudo_values(*rows, **arguments)
+@hostile(
+    rows=ROWS,
+    horizon=HORIZONS | st.sampled_from([1, 2.5]),
+    others=st.one_of(OTHERS.map(lambda rows: {"censoring": rows}), WEIGHTS),
+    **CODING,
+)
+def test_pseudo_values(rows, others, **arguments):
+    if not isinstance(others, dict):
+        others = {"sample_weight": weigh(rows, others)}
+    values = pseudo_values(*rows, **others, **arguments)
     assert np.isfinite(values).all()
     return values
 
@@ -152,10 +188,12 @@ def test_pseudo_values(rows, **arguments):
     times=HORIZONS,
     risk=RISKS,
     clusters=st.sampled_from([None, None, list("aabbccdde"), ["a"]]),
+    weights=WEIGHTS,
     **CODING,
     amount=few,
 )
-def test_survival_calibration(rows, times, risk, **arguments):
+def test_survival_calibration(rows, times, risk, weights, **arguments):
+    arguments["sample_weight"] = weigh(rows, weights)
     found = survival_calibration(*rows, spread(risk, rows, times), times=times, **arguments)
     assert 0 < found.pvalue <= 1
     for one in found.horizons:
