@@ -133,7 +133,8 @@ def multinomial_recalibration(
     ------
     ValueError
         If an argument is invalid, if a prediction is 0 or 1, if labels are soft, if weights
-        differ by more than a factor of 1e250, or if a class has no row.
+        differ by more than a factor of 1e250, if a class has no row, or if there are fewer rows
+        than coefficients, K (K - 1) of K classes.
 
     See Also
     --------
@@ -163,9 +164,7 @@ def multinomial_recalibration(
     are divided by 1 minus the share :math:`h_c` of a cluster in the information; quantiles are
     those of Student's distribution with :math:`1 / \sum_c h_c^2 - 1` degrees of freedom, and
     statistics are read as Hotelling's. Tests count as many rows as make the score statistic
-    chi-squared. All are approximations for many rows, of the rarest class as well: of calibrated
-    samples with three classes of equal size the test of all coefficients at 5 % rejects 4 % of
-    those of 200 rows, and 5 % of those of 1000.
+    chi-squared. All are approximations for many rows, of the rarest class as well.
 
     Where outcomes are separated, coefficients are infinite. Estimates are NaN then, and intervals
     hold all numbers.
@@ -230,12 +229,6 @@ def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
     _check_inside(proba)
     names = np.arange(proba.shape[1]) if found.labels is None else np.asarray(found.labels)
     names = names.tolist()
-    counts = np.bincount(target, minlength=len(names))
-    if not counts.all():
-        raise ValueError(
-            "y_true must hold each class, or its intercept is infinite; "
-            f"no row is of {show_label(names[counts.argmin()])}."
-        )
     member = None
     if clusters is not None:
         member = read_clusters(clusters, present)
@@ -247,11 +240,29 @@ def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
     if reference is not None:
         check_option("reference", reference, tuple(names))
         place = names.index(reference)
+    _check_classes(names, target)
     others = np.delete(np.arange(len(names)), place)
     log_odds = np.log(proba[:, others]) - np.log(proba[:, [place]])
     targets = np.equal.outer(others, target).astype(np.float64)
     models = SoftmaxModels(log_odds.T, targets, weights, member=member)
     return [names[k] for k in others], models, names[place]
+
+
+def _check_classes(names, target):
+    counts, n_coefficients = (
+        np.bincount(target, minlength=len(names)),
+        len(names) * (len(names) - 1),
+    )
+    if not counts.all():
+        raise ValueError(
+            "y_true must hold each class, or its intercept is infinite; "
+            f"no row is of {show_label(names[counts.argmin()])}."
+        )
+    if len(target) < n_coefficients:
+        raise ValueError(
+            f"y_proba must have as many rows as there are coefficients, {n_coefficients} of "
+            f"{len(names)} classes; got {len(target)} rows."
+        )
 
 
 def _check_inside(proba):

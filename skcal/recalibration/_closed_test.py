@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from scipy.special import chdtrc
 
 from skcal._input._validation import check_flag, check_inside
-from skcal._numerics.inference._closed_test import choose_update, list_updates
-from skcal._numerics.inference._softmax_models import SoftmaxModels
+from skcal._numerics.recalibration._common_slope import (
+    fit_common_slope,
+    fit_shift,
+    measure_loss,
+)
 from skcal._numerics.recalibration._scores import centre_logits, find_probabilities
 from skcal._numerics.recalibration._target_smoothing import share_of_others
 from skcal._tools._typing import ArrayLike
@@ -82,7 +86,7 @@ class ClosedTestRecalibration(LogitRecalibrator):
     1 - `alpha` of all samples, and few rows do no harm: where they cannot tell that a model is
     wrong, nothing is changed. In that it differs from the other recalibrators.
 
-    The test is of many rows, of each class: with ten of a class or fewer it rejects too often.
+    The test is one for many rows of each class.
 
     Intercepts alone make the mean of each probability the share of its class. The slope is fitted
     to targets of 1 and 0, or with `target_smoothing` :math:`(n_k + 1)/(n_k + 2)` for the class k of
@@ -139,31 +143,27 @@ class ClosedTestRecalibration(LogitRecalibrator):
     def _fit(self, scores, codes, sample_weight):
         logits = centre_logits(self._to_logits(scores))
         weights = np.ones(len(codes)) if sample_weight is None else sample_weight
-        targets = np.equal.outer(np.arange(logits.shape[1]), codes).astype(np.float64)
-        models = _make_models(logits, targets, weights)
-        updates = list_updates(models)
-        name, fit, _ = choose_update(updates, self.alpha)
-        if name == "slope" and self.target_smoothing:
-            others = share_of_others(codes, sample_weight)
-            targets = np.where(targets == 1, 1 - others, others / (len(targets) - 1))
-            fit = _make_models(logits, targets, weights).fit(fit.basis)
-        self.update_ = name
-        self.pvalues_ = np.array([one.test.pvalue for one in updates[:-1]])
-        self.slope_, self.intercept_ = 1.0, np.zeros(len(targets))
-        if name == "slope":
-            self.slope_ = float(1 + fit.values[-1])
-        if name != "none":
-            # The slope is about the mean log odds.
-            mean = models.log_odds @ models.shares
-            self.intercept_[1:] = fit.values[: len(mean)] + (1 - self.slope_) * mean
-            self.intercept_ -= self.intercept_.mean()
+        n_classes, n_rows, mass = logits.shape[1], weights.sum(), weights / weights.sum()
+        outcomes = np.equal.outer(codes, np.arange(n_classes)).astype(np.float64)
+        shift, loss = fit_shift(logits, outcomes, mass)
+        losses = [measure_loss(logits, outcomes, mass), loss]
+        stretched = fit_common_slope(logits, outcomes, mass)
+        if stretched is not None:
+            losses.append(stretched[2])
+        gains = np.maximum(np.array(losses[:-1]) - losses[-1], 0.0)
+        n_parameters = np.array([0, n_classes - 1, n_classes])[: len(losses)]
+        degrees = n_parameters[-1] - n_parameters[:-1]
+        self.pvalues_ = np.maximum(chdtrc(degrees, 2 * n_rows * gains), np.finfo(np.float64).tiny)
+        place = int(np.argmax(np.append(self.pvalues_ > self.alpha, True)))
+        self.update_ = ("none", "intercept", "slope")[place]
+        self.slope_, self.intercept_ = 1.0, shift if place else np.zeros(n_classes)
+        if self.update_ == "slope":
+            if self.target_smoothing:
+                others = share_of_others(codes, sample_weight)[:, None]
+                targets = np.where(outcomes == 1, 1 - others, others / (n_classes - 1))
+                stretched = fit_common_slope(logits, targets, mass)
+            self.slope_, self.intercept_, _ = stretched
 
     def _recalibrate(self, scores):
         logits = centre_logits(self._to_logits(scores))
         return find_probabilities(self.slope_ * logits + self.intercept_)
-
-
-def _make_models(logits, targets, weights):
-    """Models of the log odds against the first class."""
-    log_odds = (logits[:, 1:] - logits[:, :1]).T
-    return SoftmaxModels(log_odds, targets[1:], weights, of_counts=True)

@@ -235,6 +235,7 @@ def test_coverage_of_intervals_and_level_of_tests():
         ({"y_true": [[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, "y_true must hold labels"),
         ({"y_proba": [[1.0, 0, 0], [0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]}, "got 1 rows with such"),
         ({"confidence_level": 1}, "confidence_level must be"),
+        ({}, "y_proba must have as many rows as .*, 6 of 3 classes; got 3 rows"),
         ({"sample_weight": [1e-200, 1, 1e100]}, "within a factor of 1e\\+250"),
     ],
 )

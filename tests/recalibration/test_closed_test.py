@@ -117,3 +117,14 @@ def test_by_name():
 def test_bad_level():
     with pytest.raises(ValueError, match="alpha must be above 0 and below 1; got 1"):
         ClosedTestRecalibration(alpha=1).fit([[0.1], [0.9]], [0, 1])
+
+
+def test_many_classes():
+    """A hundred classes take a slope and 99 intercepts, not a matrix of coefficients."""
+    X, y = draw_classes(np.random.default_rng(0), 3000, 0.5, n_classes=100)
+    y[:100] = np.arange(100)
+    fitted = ClosedTestRecalibration(target_smoothing=False).fit(X, y)
+    assert fitted.update_ == "slope"
+    proba = fitted.predict_proba(X)
+    np.testing.assert_allclose(proba.mean(axis=0), np.bincount(y) / 3000, rtol=1e-6)
+    assert abs(np.mean((proba - np.eye(100)[y]) * np.log(X))) < 1e-7

@@ -63,17 +63,16 @@ class SoftmaxModels:
     """Weighted rows, of which `log_odds` (n_equations, n_rows) are those of the predictions.
 
     `targets` of the same shape are 1 where the class came true, and else 0, or between them.
-    `features` are further columns, (n_features, n_rows). Weights have any scale; with `of_counts`
-    they count rows, otherwise they tell as many rows as `_effective_rows` says. `member` are
-    numbers of clusters, None where rows are independent.
+    `features` are further columns, (n_features, n_rows). Weights have any scale, and unequal ones
+    tell as many rows as `_effective_rows` says. `member` are numbers of clusters, None where rows
+    are independent.
     """
 
-    def __init__(self, log_odds, targets, weights, features=None, *, member=None, of_counts=False):
+    def __init__(self, log_odds, targets, weights, features=None, *, member=None):
         self.log_odds, self.targets, self.member = log_odds, targets, member
         self.shares = find_shares(weights)
-        self._counted = float(weights.sum()) if of_counts else None
-        if self._counted is None and member is None and (weights == weights[0]).all():
-            self._counted = float(len(weights))
+        is_counted = member is None and (weights == weights[0]).all()
+        self._counted = float(len(weights)) if is_counted else None
         given = [np.ones((1, len(weights))), log_odds, *([] if features is None else [features])]
         self.columns = orthonormalize(np.concatenate(given), self.shares)
         #: Of the log odds of each equation along the columns, without what they are on average.

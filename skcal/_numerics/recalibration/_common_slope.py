@@ -1,0 +1,80 @@
+"""One slope of all logits and an intercept of each class, by maximum likelihood."""
+
+import numpy as np
+
+from skcal._numerics.recalibration._newton import (
+    DAMPING,
+    KeptHessian,
+    centre_features,
+    minimize_convex,
+)
+from skcal._numerics.recalibration._scores import find_probabilities
+
+# The last step of intercepts promises twice this gain, or less, per share of the rarest class.
+_LAST_DECREMENT = 1e-16
+
+
+def fit_common_slope(logits, targets, mass):
+    """Slope b and intercepts a of softmax(b z + a) with the least mean log loss, and this loss.
+
+    Rows of logits sum to 0, rows of targets and `mass` to 1. None where log odds are the same in
+    all rows, and nothing tells the slope.
+    """
+    places, offset = centre_features(logits - logits[:, :1], mass)
+    if not places.any():
+        return None
+    problem = _Problem(places, targets, mass)
+    found, _ = minimize_convex(problem.evaluate, np.append(1.0, offset[1:]))
+    intercepts = np.append(0.0, found[1:]) - found[0] * offset
+    return float(found[0]), intercepts - intercepts.mean(), problem.evaluate(found)[0]
+
+
+def fit_shift(logits, targets, mass):
+    """Intercepts a of softmax(z + a) with the least mean log loss, and this loss."""
+    problem = _Problem(logits - logits[:, :1], targets, mass, slope=1.0)
+    # Intercepts of rare classes are to be as exact as others.
+    last = _LAST_DECREMENT * (mass @ targets).min()
+    start = np.zeros(logits.shape[1] - 1)
+    found, _ = minimize_convex(problem.evaluate, start, last_decrement=last)
+    intercepts = np.append(0.0, found)
+    return intercepts - intercepts.mean(), problem.evaluate(found)[0]
+
+
+def measure_loss(logits, targets, mass):
+    """Mean log loss of rows whose targets and mass sum to 1."""
+    top = logits.max(axis=1, keepdims=True)
+    total = np.log(np.exp(logits - top).sum(axis=1))
+    return float(mass @ (total + ((top - logits) * targets).sum(axis=1)))
+
+
+class _Problem:
+    """The mean log loss of the slope, unless it is given, and of all intercepts but the first."""
+
+    def __init__(self, places, targets, mass, slope=None):
+        self.places, self.targets, self.mass, self.slope = places, targets, mass, slope
+        self.first = 0 if slope is None else 1
+        self.bound = np.append(mass @ (places**2).max(axis=1), np.ones(places.shape[1] - 1))
+        self.steps = KeptHessian()
+
+    def evaluate(self, values):
+        slope = values[0] if self.slope is None else self.slope
+        scores = slope * self.places + np.append(0.0, values[1 - self.first :])
+        proba = find_probabilities(scores)
+        residuals = self.mass[:, None] * (proba - self.targets)
+        gradient = np.append((residuals * self.places).sum(), residuals.sum(axis=0)[1:])
+        gradient = gradient[self.first :]
+
+        def step(_):  # all are free, as none has a bound
+            return self.steps.solve(lambda: self.form_hessian(proba), gradient)
+
+        return measure_loss(scores, self.targets, self.mass), gradient, step
+
+    def form_hessian(self, proba):
+        weighted = self.mass[:, None] * proba
+        away = self.places - (proba * self.places).sum(axis=1, keepdims=True)
+        hessian = np.diag(np.append(0.0, weighted.sum(axis=0)[1:]))
+        hessian[1:, 1:] -= weighted[:, 1:].T @ proba[:, 1:]
+        hessian[0, 0] = (weighted * away**2).sum()
+        hessian[0, 1:] = hessian[1:, 0] = (weighted * away).sum(axis=0)[1:]
+        hessian += np.diag(DAMPING * self.bound)
+        return hessian[self.first :, self.first :]
