@@ -11,6 +11,7 @@ from skcal.inference import (
     cox_recalibration,
     multinomial_recalibration,
 )
+from tests.chance import most_of
 
 NAMES = np.array(["a", "b", "c"])
 
@@ -215,16 +216,16 @@ def test_separated_outcomes_and_dependent_log_odds(rng):
 
 
 def test_coverage_of_intervals_and_level_of_tests():
-    """200 samples of a calibrated model: 95 % and 5 %, each up to 5 standard errors."""
-    rng, held, rejected = np.random.default_rng(0), [], []
+    """Of 200 samples of a calibrated model 6 % at most are missed or rejected, but for chance."""
+    rng, missed, rejected = np.random.default_rng(0), [], []
     for _ in range(200):
         found = multinomial_recalibration(*draw_classes(rng, 200))
-        table = found.table
-        held += [*((table["slope_low"] < 1) & (table["slope_high"] > 1))]
-        held += [*((table["intercept_low"] < 0) & (table["intercept_high"] > 0))]
-        rejected.append([found.test[1], found.intercept_test[1], found.slope_test[1]])
-    assert abs(np.mean(held) - 0.95) < 5 * np.sqrt(0.05 * 0.95 / 200)
-    assert (np.mean(np.array(rejected) <= 0.05, axis=0) < 0.05 + 5 * np.sqrt(0.0475 / 200)).all()
+        for name, truth in (("slope", 1), ("intercept", 0)):
+            low, high = (found.table[f"{name}_{end}"] for end in ("low", "high"))
+            missed.append((low > truth) | (high < truth))
+        rejected.append([one.pvalue <= 0.05 for one in found[2:5]])
+    errors = np.sum(missed[::2], axis=0), np.sum(missed[1::2], axis=0), np.sum(rejected, axis=0)
+    assert np.concatenate(errors).max() <= most_of(200, 0.06)
 
 
 @pytest.mark.parametrize(
