@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal._numerics.cells._grid import cumulate
+from skcal._numerics.cells._order import sort_with_order
 
 # Shorter intervals count as their upper ends: their slopes would be rounded too coarsely.
 SHORTEST = 2.0**-26
@@ -35,19 +36,18 @@ def spread_evenly(low, high, weights):
     """Cumulative distribution of rows that are spread evenly over intervals in [0, 1].
 
     It is linear between the nodes; a row whose interval is next to a point makes it jump. Returns
-    the distinct nodes, from 0 to 1, and the limit from below and the value at each.
+    the sorted nodes, from 0 to 1, and the limit from below and the value at each. Of equal nodes
+    each adds a jump of its own, so that the last one has the value.
     """
     mass = np.ones(len(low)) if weights is None else weights.astype(np.float64)
     mass = mass / mass.sum()
     is_point = high - low < SHORTEST
-    jumps = high[is_point]
     starts, ends = low[~is_point], high[~is_point]
     slopes = mass[~is_point] / (ends - starts)
-    nodes, place = np.unique(np.concatenate([[0.0, 1.0], jumps, starts, ends]), return_inverse=True)
-    _, at_jump, at_start, at_end = np.split(place, np.cumsum([2, len(jumps), len(starts)]))
-    size = len(nodes)
-    jump = np.bincount(at_jump, mass[is_point], size)
-    slope = np.bincount(at_start, slopes, size) - np.bincount(at_end, slopes, size)
+    nodes, order = sort_with_order(np.concatenate([[0.0, 1.0], high[is_point], starts, ends]))
+    level, none = np.zeros(2 + np.count_nonzero(is_point)), np.zeros(2 * len(slopes))
+    jump = np.concatenate([[0.0, 0.0], mass[is_point], none]).take(order)
+    slope = np.concatenate([level, slopes, -slopes]).take(order)
     rise = np.cumsum(slope)[:-1] * np.diff(nodes)
     after = np.cumsum(jump + np.append(0.0, rise))
     return nodes, after - jump, after

@@ -48,7 +48,8 @@ def fit_intercepts(proba, codes, weights):
     own = proba[np.arange(len(codes)), codes]
     told = (own > 0) & (mass > 0)
     counts = np.bincount(codes, mass * told, minlength=proba.shape[1])
-    return reach_shares(proba[told], mass[told], counts)
+    columns = proba.T[:, told]  # few are read faster side by side
+    return reach_shares(columns.T, mass[told], counts)
 
 
 def reach_shares(proba, mass, counts):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcal._numerics.recalibration._newton import DAMPING, minimize_convex, solve_newton_step
+from skcal._tools._arrays import list_slices
 
 # Numbers that are worked on at a time, which the cache holds.
 _CELLS = 1 << 16
@@ -64,8 +65,10 @@ def fit_mixture_weights(likelihoods, prior, mass):
         return np.ones(1)
     largest = likelihoods.max(axis=0)
     told = largest > 0
-    rows = np.concatenate([(likelihoods[:, told] / largest[told]).T, np.eye(len(prior))])
-    return fit_mixture(rows, np.concatenate([mass[told], prior]))
+    if not told.all():
+        likelihoods, largest, mass = likelihoods[:, told], largest[told], mass[told]
+    rows = np.concatenate([likelihoods / largest, np.eye(len(prior))], axis=1)
+    return fit_mixture(rows.T, np.concatenate([mass, prior]))
 
 
 def fit_mixture(likelihoods, mass):
@@ -83,32 +86,33 @@ def fit_mixture(likelihoods, mass):
     if step > 1 and mass[::step].any():
         # From inside, where no row that was left out has a likelihood of 0.
         start = 0.99 * fit_mixture(likelihoods[::step], mass[::step]) + 0.01 * start
-    weights = _minimize(likelihoods, mass, start)
+    weights = _minimize(likelihoods.T, mass, start)
     return weights / weights.sum()
 
 
 def _minimize(likelihoods, mass, start):
+    """The best weights; a member has a row, as few are read faster side by side."""
     n_members = len(start)
     size = max(_CELLS // n_members, n_members)  # products of small matrices are slow
-    parts = [slice(first, first + size) for first in range(0, len(likelihoods), size)]
+    parts = list_slices(mass, size)
 
     def evaluate(weights):
         value, gradient = weights.sum(), np.ones(n_members)
         for rows in parts:
-            mixed = likelihoods[rows] @ weights
+            mixed = weights @ likelihoods[:, rows]
             if not (mixed > _TOO_FAR * mass[rows]).all():  # the search comes back from there
                 return np.inf, np.zeros(n_members), None
             value -= mass[rows] @ np.log(mixed)
-            gradient -= (mass[rows] / mixed) @ likelihoods[rows]
+            gradient -= likelihoods[:, rows] @ (mass[rows] / mixed)
 
         def step(free):
-            columns = slice(None) if free.all() else free  # a slice is no copy
+            members = slice(None) if free.all() else free  # a slice is no copy
             shares = (
-                likelihoods[rows][:, columns]
-                * (np.sqrt(mass[rows]) / (likelihoods[rows] @ weights))[:, None]
+                likelihoods[:, rows][members]
+                * (np.sqrt(mass[rows]) / (weights @ likelihoods[:, rows]))
                 for rows in parts
             )
-            hessian = sum(share.T @ share for share in shares)
+            hessian = sum(share @ share.T for share in shares)
             # Where columns are proportional nothing tells which of them a weight belongs to.
             hessian += np.diag(DAMPING * np.diag(hessian))
             return solve_newton_step(hessian, gradient[free])
