@@ -21,6 +21,7 @@ from skcal._numerics.recalibration._intercepts import (
     fit_intercepts,
 )
 from skcal._numerics.recalibration._stack import Stack, take_own
+from skcal._tools._arrays import list_slices
 from skcal._tools._progress import as_task, read_progress
 from skcal._tools._typing import ArrayLike
 from skcal._tools._warnings import warn
@@ -47,6 +48,8 @@ _FEWEST_ROWS = 1e-6
 _MANY_CLASSES = 50
 # Beyond this number of classes the square `coef_` is a burden unless the scores are a larger one.
 _MOST_CLASSES = 2000
+# Probabilities that are mixed at a time, which the cache holds.
+_MIXED = 1 << 16
 
 
 class AutoRecalibration(BaseRecalibrator):
@@ -601,9 +604,12 @@ def _mix(weights, proba):
 
     Rounding is kept from moving it out of there: what all say is said by the mixture.
     """
-    total = mixed = 0.0
-    low, high = np.inf, -np.inf
-    for name, one in proba.items():
-        mixed, total = mixed + weights[name] * one, total + weights[name]
-        low, high = np.minimum(low, one), np.maximum(high, one)
-    return np.clip(mixed / total, low, high)
+    first, total = next(iter(proba.values())), sum(weights[name] for name in proba)
+    answer = np.empty_like(first)
+    for rows in list_slices(first, max(1, _MIXED // first.shape[1])):
+        mixed, low, high = 0.0, np.inf, -np.inf
+        for name, one in proba.items():
+            mixed = mixed + weights[name] * one[rows]
+            low, high = np.minimum(low, one[rows]), np.maximum(high, one[rows])
+        np.clip(mixed / total, low, high, out=answer[rows])
+    return answer
