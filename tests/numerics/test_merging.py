@@ -154,6 +154,15 @@ def test_categorical_sums_are_those_of_the_labels(rng, monkeypatch, weighted):
         np.testing.assert_allclose(row, expected)
 
 
+@pytest.mark.parametrize("n_classes", [3, 60])
+def test_categorical_sums_do_not_depend_on_the_draws_at_a_time(rng, monkeypatch, n_classes):
+    proba, cells = rng.dirichlet(np.ones(n_classes), 50), rng.integers(7, size=(n_classes, 50))
+    source = CategoricalSums(proba, cells.ravel(), 7)
+    expected = source.draw(np.random.default_rng(0), 20)
+    monkeypatch.setattr("skcal._numerics.cells._merging._N_DRAWN", 150)
+    np.testing.assert_array_equal(source.draw(np.random.default_rng(0), 20), expected)
+
+
 @pytest.mark.parametrize("n_classes", [2, 47, 50, 64, 65, 300])
 def test_a_label_has_as_many_edges_below_it_as_its_number(rng, n_classes):
     proba = rng.dirichlet(np.full(n_classes, 0.1), 40)  # some are 0 but for rounding

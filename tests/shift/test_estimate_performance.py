@@ -305,6 +305,21 @@ def test_new_labels_that_contradict():
     assert estimate(y, old, new).check_test is None
 
 
+def test_fits_of_resamples_start_at_the_map_of_all_rows(monkeypatch):
+    """They end where all other searches do."""
+    data, fit, starts = draw(0, 500, 500)[:3], module.fit_to_columns, []
+
+    def note(*rows):
+        starts.append(rows[4])
+        return fit(*rows)
+
+    monkeypatch.setattr(module, "fit_to_columns", note)
+    found = estimate(*data, n_resamples=20)
+    assert [near is None for near in starts] == [True] + 20 * [False]
+    monkeypatch.setattr(module, "fit_to_columns", lambda *rows: fit(*rows[:4]))
+    assert_alike(found, estimate(*data, n_resamples=20), atol=1e-8)
+
+
 def test_evidence():
     y, old, new, _ = draw(11, 1000, 100)
     groups = np.where(y == 1, "a", "b")
