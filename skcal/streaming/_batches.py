@@ -65,7 +65,7 @@ def summarize_batches(
     Files of other kinds are read by their own libraries: ``pandas.read_csv(path,
     chunksize=10**6)`` and ``polars.scan_csv(path).collect_batches()`` are iterables of tables. Keys
     keep the types of their columns: those of ``by=["day", "model"]`` may be tuples of a date and a
-    text. Batches of 10^5 rows or more are the quickest. To share the work, summarize parts of the
+    text. Batches of 10^6 rows are the quickest. To share the work, summarize parts of the
     files in several processes and add up the summaries.
 
     Examples
@@ -87,5 +87,6 @@ def summarize_batches(
     check_order(y_proba, settings)
     grouped = by is not None and by is not False
     summary = GroupedSummary(**settings) if grouped else CalibrationSummary(**settings)
-    feed_batches(batches, summary.update, names, grouped=grouped, progress=progress)
+    how = {"grouped": grouped, "progress": progress, "any_length": True}
+    feed_batches(batches, summary.update, names, **how)
     return summary

@@ -104,6 +104,29 @@ def test_files(folder):
     assert found.n_samples_ == len(table)
 
 
+def test_few_columns_of_files_come_in_long_batches(tmp_path):
+    """But not those of many, which fill memory, nor those of monitors, which learn from each."""
+    path, n_rows, n_batches = tmp_path / "long.parquet", 2**17 + 1, []
+    columns = {f"p{number}": np.full(n_rows, np.float32(1 / 20)) for number in range(20)}
+    table = pd.DataFrame({"y": np.zeros(n_rows, dtype=np.int8)} | columns)
+    table.iloc[0, 0] = 1
+    table.to_parquet(path)
+
+    def count(batches):
+        n_batches.append(0)
+        for batch in batches:
+            n_batches[-1] += 1
+            yield batch
+
+    for given in (path, parquet.ParquetFile(path)):
+        summary = summarize_batches(given, y_true="y", y_proba="p0", progress=count)
+        many = {"labels": range(20), "reduction": "classwise", "progress": count}
+        summarize_batches(given, y_true="y", y_proba=list(columns), **many)
+        monitor_batches(given, y_true="y", y_proba="p0", progress=count)
+    assert n_batches == [1, 2, 2] * 2
+    assert summary == CalibrationSummary().update(table["y"], table["p0"])
+
+
 def test_files_that_cannot_be_read(folder, monkeypatch):
     names = {"y_true": "y", "y_proba": "p"}
     with pytest.raises(ValueError, match="y_true and y_proba must name columns of files"):

@@ -3,14 +3,16 @@
 import os
 from importlib import import_module
 
-# Rows of a batch.
-_N_ROWS = 2**17
+# Rows of a batch, and numbers of one that may be longer. For arrays of a megabyte, as short batches
+# have, the system hands out new memory again and again, which takes more time than the sums.
+_N_ROWS, _N_NUMBERS = 2**17, 2**21
 
 
-def read_files(batches, names):
+def read_files(batches, names, any_length=False):
     """Batches of the columns of Parquet files or of a dataset of pyarrow; else what was given.
 
-    `names` is what `check_names` returned.
+    `names` is what `check_names` returned. With `any_length` it does not matter how rows are cut
+    into batches, and few columns come in long ones.
     """
     is_path, is_file = isinstance(batches, str | os.PathLike), hasattr(batches, "iter_batches")
     if not (is_path or is_file or _is_dataset(batches)):
@@ -24,11 +26,12 @@ def read_files(batches, names):
     if missing:
         found = ", ".join(map(repr, known))
         raise ValueError(f"There is no column {missing[0]!r} in files of the columns {found}.")
+    n_rows = max(_N_ROWS, _N_NUMBERS // len(columns)) if any_length else _N_ROWS
     if is_file:
-        return source.iter_batches(_N_ROWS, columns=columns)
+        return source.iter_batches(n_rows, columns=columns)
     # One batch ahead: the default reads hundreds of megabytes.
     return source.to_batches(
-        columns=columns, batch_size=_N_ROWS, batch_readahead=1, fragment_readahead=1
+        columns=columns, batch_size=n_rows, batch_readahead=1, fragment_readahead=1
     )
 
 

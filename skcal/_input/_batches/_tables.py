@@ -11,14 +11,16 @@ from skcal._tools._arrays import is_query, refuse_unreadable
 from skcal._tools._progress import read_progress
 
 
-def feed_batches(batches, update, names, *, grouped, progress, extra="sample_weight"):
+def feed_batches(
+    batches, update, names, *, grouped, progress, extra="sample_weight", any_length=False
+):
     """Hand batches to a function one by one; an error tells the number of the batch.
 
     Batches are tables of any library, or tuples of arrays. `update` gets labels, probabilities, the
     column called `extra`, which may be absent, and, if `grouped`, the keys `by`. `names` is what
-    `check_names` returned.
+    `check_names` returned, and `any_length` for `read_files`.
     """
-    batches = read_files(batches, names)
+    batches = read_files(batches, names, any_length)
     if is_query(batches):
         raise ValueError(
             "batches must be an iterable of batches; got a LazyFrame, which has no rows yet. Pass "
