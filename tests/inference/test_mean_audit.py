@@ -525,7 +525,7 @@ def test_table_and_display(rng, capsys):
     ratio = (frame["mean_outcome"] / frame["mean_prediction"])[0]
     assert ratio == pytest.approx(1.5, rel=0.1)
     audit.print(n_groups=1)
-    head = capsys.readouterr().out.splitlines()[0]
+    head = " ".join(capsys.readouterr().out.splitlines())
     assert head.startswith(
         f"Wrong in {len(audit.find())} of 7 groups (p <= 0.025), most clearly in "
     )
