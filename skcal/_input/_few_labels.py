@@ -43,13 +43,18 @@ def read_few_labels(
     """
     values, is_labelled = _fill("y_true", y_true)
     if labels is None:
-        _refuse_codes(values, n_columns=[*np.shape(y_proba), 1][1])
+        _refuse_codes(values, _CODES)
     categories = list_categories(y_true)
     if categories is not None:  # whose order the columns may have
         values = pd.Series(pd.Categorical(values, categories=categories))
-    rows = check_predictions(
-        values, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
-    ).to_numpy()
+    try:
+        rows = check_predictions(
+            values, y_proba, sample_weight=sample_weight, pos_label=pos_label, labels=labels
+        ).to_numpy()
+    except ValueError:
+        if _list_scalars(values) == {-1, 0, 1}:
+            _refuse_codes(values, {-1})
+        raise
     if rows.is_multiclass:
         raise ValueError(
             "y_proba must be of one event, such as that an answer is right; got "
@@ -99,19 +104,19 @@ def arrange_clusters(rows):
     return rows.take(order)._replace(member=member)
 
 
-def _refuse_codes(values, n_columns):
+def _refuse_codes(values, codes):
     """Refuse what stands for a missing label, which would be taken for a label."""
-    distinct = {
-        value for value in np.ravel(values).tolist() if isinstance(value, str | int | float)
-    }
-    codes = sorted(_CODES.intersection(distinct))
-    if distinct == {-1, 0, 1} and n_columns < 3:
-        codes = [-1]
-    if codes:
+    found = sorted(codes & _list_scalars(values))
+    if found:
         raise ValueError(
             "y_true must hold NaN or None for rows without a label, unless labels= names what it "
-            f"holds; got {show_labels(np.array(codes))}."
+            f"holds; got {show_labels(np.array(found))}."
         )
+
+
+def _list_scalars(values):
+    items = np.asarray(values, dtype=object).ravel().tolist()
+    return {value for value in items if isinstance(value, str | int | float)}
 
 
 def _refuse_nothing_known(is_labelled, has_verdict):
