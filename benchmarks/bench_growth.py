@@ -1,14 +1,13 @@
 """Growing files: rows per CPU second and memory of a summary of a Parquet file, beside polars.
 
 Polars groups the rows by 15 bins and sums them, which is an ECE and nothing else; a summary answers
-for all measures, each with a bound on its error. Every run is a process of its own, whose peak
-memory is counted from what its libraries take. ``python benchmarks/bench_growth.py 1e6`` stops
-at 10^6 rows.
+for all measures, each with a bound on its error, and for a test, an interval and a diagram. Every
+run is a process of its own, whose peak memory includes its libraries; that of the summary includes
+the answers. ``python benchmarks/bench_growth.py 1e6`` stops at 10^6 rows.
 """
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from timing import describe_machine, make_predictions, print_table
+from timing import describe_machine, make_predictions, print_table, show_time
 
 from skcal import metrics
 
@@ -32,17 +31,19 @@ ASKED = (
     "kernel_calibration_error",
     "cumulative_calibration_error",
 )
+MORE = "test", "interval", "diagram"
 
 
 def write_file(path, n_rows):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema({"y": pa.int8(), "p": pa.float64()})
+    schema = pa.schema({"y": pa.int8(), "p": pa.float32()})
     with pq.ParquetWriter(path, schema, compression="NONE", use_dictionary=False) as writer:
         for seed, start in enumerate(range(0, n_rows, BATCH)):
             y, p = make_predictions(min(BATCH, n_rows - start), seed)
-            writer.write_table(pa.table({"y": y.astype(np.int8), "p": p}, schema))
+            columns = {"y": y.astype(np.int8), "p": p.astype(np.float32)}
+            writer.write_table(pa.table(columns, schema))
 
 
 def group_with_polars(path):
@@ -57,17 +58,33 @@ def group_with_polars(path):
 
 
 def summarize_file(path):
-    import pyarrow.parquet as pq
+    import pyarrow.dataset  # noqa: F401
 
     from skcal.streaming import summarize_batches
 
     yield
-    # Else the reader fetches what comes next, all of the file if it can.
-    file = pq.ParquetFile(path, pre_buffer=False)
-    batches = file.iter_batches(batch_size=BATCH, use_threads=False)
-    summary = summarize_batches(batches, y_true="y", y_proba="p")
+    summary = summarize_batches(path, y_true="y", y_proba="p")
     yield
-    yield {name: [summary.measure(name), summary.error_bound(name)] for name in ASKED}
+    found = {name: [summary.measure(name), summary.error_bound(name)] for name in ASKED}
+    yield found | dict(ask_more(summary))
+
+
+def ask_more(summary):
+    """CPU seconds of what is asked of a summary beside its measures."""
+    import matplotlib
+
+    from skcal import diagrams, inference
+
+    matplotlib.use("Agg")
+    questions = (
+        inference.calibration_test_from_summary,
+        inference.confidence_interval_from_summary,
+        diagrams.ReliabilityDisplay.from_summary,
+    )
+    for name, question in zip(MORE, questions, strict=True):
+        start = time.process_time()
+        question(summary, random_state=0)
+        yield name, time.process_time() - start
 
 
 def summarize_with_dask(path):
@@ -82,20 +99,24 @@ def summarize_with_dask(path):
     yield {ASKED[1]: summary.measure(ASKED[1])}
 
 
-WAYS = {"polars": group_with_polars, "batches": summarize_file, "dask": summarize_with_dask}
+WAYS = {"polars": group_with_polars, "skcal": summarize_file, "dask": summarize_with_dask}
 
 
 def run(way, path):
-    """What one process prints: seconds, peak memory beside its libraries, and answers."""
+    """What one process prints: seconds, its peak memory, and answers."""
     steps = WAYS[way](path)
     next(steps)  # imports
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     next(steps)
     seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    found = {"seconds": seconds, "megabytes": peak / 1024, "answers": next(steps)}
+    found = {"seconds": seconds, "answers": next(steps), "megabytes": read_peak()}
     print(json.dumps(found))
+
+
+def read_peak():
+    """Megabytes that this process held at most; what `resource` says begins with its parent's."""
+    status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) / 1024
 
 
 def run_process(way, path, n_threads):
@@ -107,7 +128,7 @@ def run_process(way, path, n_threads):
 
 def run_all(path, repeats=3):
     """The fastest of some interleaved runs of each way, by number of threads."""
-    keys = (("polars", 1), ("batches", 1), ("dask", 2))
+    keys = (("polars", 1), ("skcal", 1), ("dask", 2))
     found = {key: [] for key in keys}
     for _ in range(repeats):
         for way, n_threads in keys:
@@ -117,7 +138,7 @@ def run_all(path, repeats=3):
 
 def main(largest=SIZES[-1]):
     print(describe_machine(("numpy", "polars", "pyarrow", "dask")), end="\n\n")
-    rows, errors = [], []
+    rows, errors, more = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.parquet"
         for n_rows in (size for size in SIZES if size <= largest):
@@ -126,12 +147,15 @@ def main(largest=SIZES[-1]):
             power = f"10^{round(np.log10(n_rows))}"
             speeds = [f"{n_rows / one['seconds'] / 1e6:.2g}" for one in found.values()]
             rows.append((power, *speeds, *(f"{one['megabytes']:.0f}" for one in found.values())))
-            answers = found["batches", 1]["answers"]
+            answers = found["skcal", 1]["answers"]
+            more.append((power, *(show_time(answers[name]) for name in MORE)))
             if n_rows <= LARGEST_IN_MEMORY:
                 errors.append((power, answers, read_exactly(path)))
-    ways = ("polars", "batches", "Dask")
+    ways = ("polars", "skcal", "Dask")
     speeds, sizes = ([f"{way}, {unit}" for way in ways] for unit in ("million rows", "MB"))
     print_table(("rows", *speeds, *sizes), rows)
+    print("\nCPU time of what is asked of the summary afterwards.\n")
+    print_table(("rows", *MORE), more)
     print("\nThe summary's measures: error, and its bound.\n")
     lines = [
         (name, *(f"{abs(a[name][0] - e[name]):.0e}, {a[name][1]:.0e}" for _, a, e in errors))
