@@ -22,7 +22,11 @@ from skcal.recalibration import (
     TemperatureScaling,
 )
 from skcal.refinement import recalibration_gain
-from skcal.regression import adversarial_group_calibration
+from skcal.regression import (
+    AutoEnsemble,
+    IsotonicDistributionalRegression,
+    adversarial_group_calibration,
+)
 from skcal.report import CalibrationReport
 from skcal.shift import domain_weights, estimate_performance
 from skcal.streaming import summarize_batches
@@ -54,7 +58,12 @@ OF_CLASSES = {
     "IntervalCoverageDisplay.from_predictions": [lambda **how: COVERAGE(**how).low],
     "PITDisplay.from_predictions": [lambda **how: PIT(**how).curve_width],
 }
+MEMBERS = PROBA[:60, None] + np.linspace(-1, 1, 5)
 WITHOUT_JOBS = {
+    "AutoEnsemble": [lambda **how: AutoEnsemble(**how).fit(MEMBERS, Y[:60]).scores_],
+    "IsotonicDistributionalRegression": [
+        lambda **how: IsotonicDistributionalRegression(**how).fit(X, PROBA).above_
+    ],
     "adversarial_group_calibration": [partial(adversarial_group_calibration, Y, NORMAL, **FEW)],
     "domain_weights": [partial(domain_weights, X[:100], X[100:], random_state=0)],
     "estimate_performance": [

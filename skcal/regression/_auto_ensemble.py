@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from skcal._numerics.distributions._ensemble_scaling import (
     swap_target,
 )
 from skcal._numerics.distributions._predictive_scores import score_ensemble
+from skcal._tools._progress import read_progress
 from skcal.regression._base_ensembles import EnsembleRecalibrator
 from skcal.regression._ensemble_scaling import EnsembleScaling
 from skcal.regression._isotonic_distributional import IsotonicDistributionalRegression
@@ -37,6 +39,9 @@ class AutoEnsemble(EnsembleRecalibrator):
     prior_rows : float, default=5.0
         Number of rows that the ensembles themselves are taken to have explained before, at least
         1e-6; both maps share 1. A larger one needs more evidence to change the ensembles.
+    progress : bool or callable, default=None
+        A progress bar over folds: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -125,12 +130,20 @@ class AutoEnsemble(EnsembleRecalibrator):
     gain_: float
     recalibrators_: list[Any]
 
-    def __init__(self, *, cv: Any = 5, prior_rows: float = 5.0) -> None:
+    def __init__(
+        self,
+        *,
+        cv: Any = 5,
+        prior_rows: float = 5.0,
+        progress: bool | Callable[..., Any] | None = None,
+    ) -> None:
         self.cv = cv
         self.prior_rows = prior_rows
+        self.progress = progress
 
     def _check_options(self):
         check_pool(self.cv, self.prior_rows)
+        read_progress(self.progress)
 
     def _fit(self, rows):
         self.names_, self.weights_ = [*NAMES], np.array([1.0, 0.0, 0.0])
@@ -142,7 +155,7 @@ class AutoEnsemble(EnsembleRecalibrator):
             fitted.append(_fit_members(train))
             return _sort_all(fitted[-1], members)
 
-        held_out = hold_out(self.cv, rows, keys, predict)
+        held_out = hold_out(self.cv, rows, keys, predict, show=read_progress(self.progress))
         if held_out is not None:
             self._weigh(held_out, fitted)
         self.recalibrators_ = _fit_members(rows)

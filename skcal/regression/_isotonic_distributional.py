@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from skcal._numerics.distributions._isotonic_distributions import (
     StepDistributions,
     regress_distributions,
 )
+from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike
 from skcal.regression._base_regression import DistributionRecalibrator
 
@@ -29,6 +31,9 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     input : {"mean", "ensemble"}, default="mean"
         What X holds: predicted means, one column, or ensembles, a column for each member, of which
         the mean is taken.
+    progress : bool or callable, default=None
+        A progress bar over the distinct targets: True for a tqdm bar (tqdm must be installed), or a
+        function that takes an iterable and returns one, such as ``tqdm.tqdm``.
 
     Attributes
     ----------
@@ -100,8 +105,14 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     moments_: np.ndarray
     center_: float
 
-    def __init__(self, *, input: Literal["mean", "ensemble"] = "mean") -> None:
+    def __init__(
+        self,
+        *,
+        input: Literal["mean", "ensemble"] = "mean",
+        progress: bool | Callable[..., Any] | None = None,
+    ) -> None:
         self.input = input
+        self.progress = progress
 
     @property
     def _reads(self):
@@ -173,12 +184,17 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
 
     def _check_options(self):
         check_option("input", self.input, ("mean", "ensemble"))
+        read_progress(self.progress)
 
     def _fit(self, rows):
         predictors = _average_members(rows.predictions)
         self.predictors_, places = np.unique(predictors, return_inverse=True)
         self.thresholds_, self.center_, blocks = regress_distributions(
-            places, rows.targets, rows.weights, len(self.predictors_)
+            places,
+            rows.targets,
+            rows.weights,
+            len(self.predictors_),
+            read_progress(self.progress),
         )
         self.keys_, self.above_ = blocks.keys, blocks.above
         self.moments_ = np.stack([blocks.mean, blocks.square])

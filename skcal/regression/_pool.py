@@ -41,12 +41,13 @@ def check_pool(cv, prior_rows):
     check_number("prior_rows", prior_rows, _FEWEST_ROWS)
 
 
-def hold_out(cv, rows, keys, predict, lack=""):
+def hold_out(cv, rows, keys, predict, lack="", show=iter):
     """`HeldOut` rows, or None, with a warning, where there is too little to learn from.
 
     ``predict(train, predictions)`` returns what members that are fitted to `Rows` say of others, an
     array with the members on its first axis, or None if they cannot be fitted, for want of what
-    `lack` says. `keys` has a number for each row by which predictions are told apart.
+    `lack` says. `keys` has a number for each row by which predictions are told apart, and `show`
+    the splits.
     """
     masses = count_as_rows(rows.weights)
     if makes_folds(cv):
@@ -54,7 +55,7 @@ def hold_out(cv, rows, keys, predict, lack=""):
         keys, masses = keys[places], masses[places] * parts
         rows = rows.take(places)._replace(weights=rows.weights[places] * parts)
     splits = split_rows(cv, keys, rows.targets, rows.weights, rows.present)
-    parts = [predict(rows.take(train), rows.predictions[test]) for train, test in splits]
+    parts = [predict(rows.take(train), rows.predictions[test]) for train, test in show(splits)]
     if not parts:
         lack = f"There is too little to learn from, {len(rows.targets)} rows"
     if not parts or any(part is None for part in parts):

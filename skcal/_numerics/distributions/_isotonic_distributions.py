@@ -24,12 +24,12 @@ class Blocks(NamedTuple):
     square: np.ndarray
 
 
-def regress_distributions(places, targets, weights, n_predictors):
+def regress_distributions(places, targets, weights, n_predictors, show=iter):
     """Fit the distribution at each predictor, which increases stochastically with its place.
 
     `places` has the place of the predictor of each row among the sorted distinct ones; weights are
     positive. Returns the sorted distinct targets as thresholds, a threshold in the middle about
-    which `square` is taken, and the `Blocks`.
+    which `square` is taken, and the `Blocks`. `show` gets a list with the rows of each threshold.
     """
     order = np.argsort(targets, kind="stable")
     thresholds, firsts = np.unique(targets[order], return_index=True)
@@ -40,7 +40,7 @@ def regress_distributions(places, targets, weights, n_predictors):
     square = mean**2
     keys, values = [], []
     lasts = np.append(firsts[1:], len(order))
-    for k, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
+    for k, (first, last) in enumerate(show(list(zip(firsts, lasts, strict=True)))):
         rows = order[first:last]
         np.subtract.at(above, places[rows], weights[rows])
         np.maximum(above, 0.0, out=above)  # what rounding leaves where all rows are taken off
