@@ -203,6 +203,9 @@ OWNERS["MulticalibratedRegressorCV"] = lambda: regression.MulticalibratedRegress
 ).fit(TRIPLE, LABELS)
 OUTCOMES = np.column_stack([LABELS > 0, rng.integers(1, 9, N_ROWS)]) / 1.0
 OUTCOMES[:3] = [1, 8]  # so that all times are followed
+# Of functions of survival data that take weights, too.
+SETTINGS |= {"event": OUTCOMES[:, 0], "time": OUTCOMES[:, 1], "horizon": 4}
+SURVIVAL = {"risk": np.cumsum(TRIPLE, axis=1)[:, :2] / 2, "times": [2, 4]}
 for survival_owner, read in {
     "RiskRecalibration": np.cumsum(TRIPLE, axis=1) / 2,
     "RecalibratedSurvivalCV": TRIPLE,
@@ -234,6 +237,7 @@ def bind(function, owner):
             settings["quantiles"] = 0.5
     if owner == "GroupAuditDisplay":  # which hands them on
         settings |= {name: SETTINGS[name] for name in ("n_resamples", "random_state")}
+    settings |= SURVIVAL if {"event", "risk"} <= parameters.keys() else {}
     settings |= VALIDATIONS.get(function.__qualname__, {})
     settings |= OF_FEW_LABELS.get(owner or function.__name__, {}) if "proxy" in parameters else {}
     rows = PREDICTIONS.get(owner or function.__name__, ROWS)

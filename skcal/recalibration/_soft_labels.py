@@ -7,7 +7,7 @@ from skcal._input._outcome_matrix import are_shares, list_copies
 from skcal._input._validation import check_labels
 from skcal._numerics.recalibration._row_blocks import take_rows
 from skcal._numerics.recalibration._weights import count_as_rows
-from skcal._tools._arrays import as_float64, find_device
+from skcal._tools._arrays import as_float64, find_device, namespace
 
 
 def read_shares(y, names, columns):
@@ -45,7 +45,7 @@ def take_counted(scores, target, weights):
     """
     if weights is not None:
         present = weights > 0  # a weight of zero equals absence
-        if not present.all():
+        if not namespace(present).all(present):
             scores, target = take_rows(scores, present), target[present]
             weights = weights[present]
         weights = count_as_rows(as_float64(weights))

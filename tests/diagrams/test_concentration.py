@@ -82,7 +82,7 @@ def test_looks_and_common_axes(rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"y_pred": {}}, "y_pred must hold the predictions of one model at least"),
+        ({"y_pred": {}}, "y_pred must hold one model at least"),
         ({"y_pred": [-1, 1]}, "y_pred must not be negative"),
         ({"despine": 1}, "despine must be True or False"),
         ({"area_kwargs": "red"}, "area_kwargs must be None or a dictionary"),

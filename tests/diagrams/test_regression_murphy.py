@@ -217,7 +217,7 @@ def test_legend_hides_nothing(rows, size):
         ({"confidence_level": None, "clusters": [1, 2]}, "clusters must be None where no band"),
         ({"thresholds": np.arange(1001)}, "thresholds must hold at most 1000 for a band"),
         ({"thresholds": [np.inf]}, "thresholds must hold finite numbers"),
-        ({"y_pred": {}}, "y_pred must hold the predictions of one model at least"),
+        ({"y_pred": {}}, "y_pred must hold one model at least"),
         ({"despine": 1}, "despine must be True or False"),
     ],
 )

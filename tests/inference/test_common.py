@@ -142,7 +142,7 @@ def test_every_function_is_among_them():
     labelled = {f for f in functions if takes(f, "y_true")}
     apart = {inference.kernel_mean_embedding_test, inference.pooled_validation}
     apart.add(inference.multinomial_recalibration)  # of all classes, none of which is positive
-    apart |= {inference.audit_mean_groups}  # of no labels
+    apart |= {inference.audit_mean_groups, inference.concentration_test}  # of no labels
     apart |= {inference.actual_expected_ratio, inference.mean_calibration_test}
     apart |= {inference.mean_recalibration, inference.audit_mean_features}
     apart.add(inference.compare_calibration)  # of several models
