@@ -153,8 +153,8 @@ def _write_wrong(facts):
         )
     return (
         f"{facts['error'].capitalize()}{_tell_story(facts)}; the error is clear, "
-        f"{show_error(size)} on average ({kind}; {show_low(low)} to {show_bound(bound)}), and more "
-        f"than chance ({show_pvalue(evidence.pvalue)})."
+        f"{show_error(size)} on average ({kind}; at least {show_low(low)}, at most "
+        f"{show_bound(bound)}), and more than chance ({show_pvalue(evidence.pvalue)})."
     )
 
 

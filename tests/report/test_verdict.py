@@ -519,12 +519,12 @@ def test_sentences_name_what_the_bound_sees():
     assert sentence.endswith(f"are off by at most {bound} on average, each value by itself.")
     _, sentence, error = tell(draw_labels(truth, rng), y_proba)
     assert error.size == pytest.approx(0.1, abs=0.02)
-    assert "on average (single values; 0.0" in sentence
+    assert "on average (single values; at least 0.0" in sentence
     _, sentence, error = tell(*draw_rows("calibrated", 2000, seed=1))
     bound = show_bound(error.bound)
     assert f"off by at most {bound} on average, smoothed over a distance of {bound}." in sentence
     _, sentence, _ = tell(*draw_rows("odds squared", 2000, seed=1))
-    assert " on average (smooth ECE; 0." in sentence
+    assert " on average (smooth ECE; at least 0." in sentence
     y_proba, truth = draw_wave(rng, 6000)
     _, sentence, error = tell(draw_labels(truth, rng), y_proba)
     assert 0 < error.scale < 0.01
