@@ -26,6 +26,7 @@ from skcal.regression import (
     AutoEnsemble,
     IsotonicDistributionalRegression,
     adversarial_group_calibration,
+    corp_distribution_decomposition,
 )
 from skcal.report import CalibrationReport
 from skcal.shift import domain_weights, estimate_performance
@@ -65,6 +66,9 @@ WITHOUT_JOBS = {
         lambda **how: IsotonicDistributionalRegression(**how).fit(X, PROBA).above_
     ],
     "adversarial_group_calibration": [partial(adversarial_group_calibration, Y, NORMAL, **FEW)],
+    "corp_distribution_decomposition": [
+        partial(corp_distribution_decomposition, Y, law) for law in (NORMAL, (PROBA, PROBA + 1))
+    ],
     "domain_weights": [partial(domain_weights, X[:100], X[100:], random_state=0)],
     "estimate_performance": [
         partial(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from skcal._input._predicted._points import Ensemble, Quantiles, list_blocks, re
 from skcal._input._predicted._response_rows import check_values, read_cdf
 from skcal._input._validation import check_sample_weight
 from skcal._numerics.distributions._isotonic_distributions import score_recalibrated
+from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike
 from skcal.metrics import CORPDecomposition
 from skcal.regression._decomposition import corp_regression_decomposition
@@ -23,7 +25,11 @@ _TOLERANCE = 1e-3
 
 
 def corp_distribution_decomposition(
-    y_true: ArrayLike, distribution: Any, *, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    distribution: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    progress: bool | Callable[..., Any] | None = None,
 ) -> CORPDecomposition:
     r"""Decompose the CRPS of predicted distributions (CORP, for threshold calibration).
 
@@ -39,6 +45,10 @@ def corp_distribution_decomposition(
         The predictions, as in :func:`continuous_ranked_probability_score`.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights.
+    progress : bool or callable, default=None
+        A progress bar over the distinct targets, and another one for each time that the number of
+        thresholds is tripled: True for a tqdm bar (tqdm must be installed), or a function that
+        takes an iterable and returns one, such as ``tqdm.tqdm``. Of `Quantiles` there is none.
 
     Returns
     -------
@@ -105,7 +115,7 @@ def corp_distribution_decomposition(
     >>> [round(part, 3) for part in parts]
     [1.181, 1.056, 0.875, 1.0]
     """
-    targets = check_values("y_true", y_true)
+    show, targets = read_progress(progress), check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
     distribution = unwrap(distribution)
     if isinstance(distribution, Quantiles):
@@ -130,6 +140,7 @@ def corp_distribution_decomposition(
         lambda threshold: find_keys(threshold)[counts],
         is_fixed=is_fixed,
         tolerance=_TOLERANCE,
+        show=show,
     )
     recalibrated = min(recalibrated, climatology)  # apart from rounding it is
     return CORPDecomposition(score, score - recalibrated, climatology - recalibrated, climatology)

@@ -143,12 +143,13 @@ class StepDistributions:
         return first + self._shares * (second - first)
 
 
-def score_recalibrated(targets, weights, find_keys, *, is_fixed, tolerance):
+def score_recalibrated(targets, weights, find_keys, *, is_fixed, tolerance, show=iter):
     """Mean CRPS after isotonic recalibration at each threshold, and that of all targets together.
 
     `find_keys` maps a threshold to n numbers that increase with the predicted probability of a
     target up to it; `is_fixed` tells that their order is the same at all thresholds. The first
-    result may be off by `tolerance` as a share of the second. Weights are positive.
+    result may be off by `tolerance` as a share of the second. Weights are positive. `show` gets a
+    list of the gaps between targets for each pass over them.
 
     Between two targets the indicators stay as they are, and only the order of the predictions
     changes. Each gap is cut into the same number of equal parts, and the score is taken in the
@@ -164,7 +165,7 @@ def score_recalibrated(targets, weights, find_keys, *, is_fixed, tolerance):
         """Integral by the parts `wanted` of each gap, which are counted from 0."""
         nonlocal order
         value = 0.0
-        for gap, low, below in zip(gaps, edges[:-1], range(len(gaps)), strict=True):
+        for gap, low, below in show(list(zip(gaps, edges[:-1], range(len(gaps)), strict=True))):
             is_up_to = np.where(place <= below, weights, 0.0)
             for part in wanted:
                 keys = find_keys(low + gap * ((part + 0.5) / parts))
