@@ -13,6 +13,7 @@ from pathlib import Path
 
 # What each benchmark prints is reStructuredText, up to its last table.
 TABLES = {
+    "every_call": "bench_every_call.py",
     "everyday": "bench_everyday.py",
     "smooth_ece": "bench_smooth_ece.py",
     "calibration_curves": "bench_calibration_curves.py",
