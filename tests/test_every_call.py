@@ -17,7 +17,7 @@ WITHOUT_CALLS = {
     "diagrams.ReliabilityCurve",
     "diagrams.SharpnessCurve",
 }
-# All pairs of rows in one sum.
+# A measure, not a test; `blocks` keep its time down.
 WITHOUT_PROGRESS = {"regression.distribution_kernel_calibration_error"}
 
 

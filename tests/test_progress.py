@@ -28,7 +28,7 @@ from skcal.regression import (
     adversarial_group_calibration,
     corp_distribution_decomposition,
 )
-from skcal.report import CalibrationReport
+from skcal.report import CalibrationReport, calibration_report
 from skcal.shift import domain_weights, estimate_performance
 from skcal.streaming import summarize_batches
 from skcal.survival import survival_calibration
@@ -141,6 +141,20 @@ def test_a_bar_changes_no_answer(name):
         assert min(bars) > 0
         with pytest.raises(ValueError, match=r"progress must be a bool.*or None; got 'yes'"):
             call(progress="yes")
+
+
+def test_reports_count_what_is_asked_for():
+    y, proba, group = [0, 1] * 20, [0.25, 0.75] * 20, np.arange(40) % 2
+    asked = {"clinical": True, "groups": group, "features": np.column_stack([group, group])}
+    totals = []
+
+    def watch(items):
+        totals.append(len(items))
+        return items
+
+    for options in ({}, {"clinical": True}, asked):
+        calibration_report(y, proba, n_resamples=9, random_state=0, progress=watch, **options)
+    assert totals == [4, 5, 7]
 
 
 def test_tqdm(monkeypatch, capfd):

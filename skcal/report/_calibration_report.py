@@ -88,8 +88,9 @@ def calibration_report(
     n_jobs : int, default=None
         Number of parallel jobs of joblib, by default threads. The result does not depend on it.
     progress : bool or callable, default=None
-        A progress bar over four parts of each model: True for a tqdm bar (tqdm must be installed),
-        or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
+        A progress bar over parts of each model, four and one each for `clinical`, `groups` and
+        `features`: True for a tqdm bar (tqdm must be installed), or a function that takes an
+        iterable and returns one, such as ``tqdm.tqdm``.
     random_state : int, RandomState, Generator or None, default=None
         Source of draws, halves and folds. All models get the same, and what a report shows of a
         measure is what its function says with the same integer.

@@ -32,7 +32,8 @@ from skcal.report._recalibration import describe_recalibration
 from skcal.report._records import ModelReport
 from skcal.report._sentence import write_sentence
 
-# Parts of a report that a bar counts: measures, the verdict, recalibration, and what is left.
+# Parts of a report that a bar counts: measures, the verdict, recalibration, and the diagram;
+# a clinical section and each audit count one more.
 _N_PARTS = 4
 
 
@@ -91,15 +92,20 @@ def compute_report(
         "random_state": options["seed"],
     }
     models = {}
-    parts = iter(show(range(len(problems) * _N_PARTS)))
+    n_parts = _N_PARTS + clinical + (groups is not None) + (features is not None)
+    parts = iter(show(range(len(problems) * n_parts)))
     next(parts)  # which starts the bar
     for name in problems:
         model = _report_model(problems[name], parts, n_labels, **options)
         if clinical:
+            next(parts)
             model = _add_clinical(model, problems[name], **options)
-        if groups is not None or features is not None:
-            proba = list_models(y_proba)[name]
-            model = _add_audits(model, y_true, proba, groups, features, **rules)
+        if groups is not None:
+            next(parts)
+            model = _add_groups(model, y_true, list_models(y_proba)[name], groups, **rules)
+        if features is not None:
+            next(parts)
+            model = _add_features(model, y_true, list_models(y_proba)[name], features, **rules)
         next(parts, None)
         models[name] = model
     comparison = None
@@ -115,16 +121,14 @@ def _add_clinical(model, problem, *, confidence_level, n_jobs, seed, **_):
     return model._replace(clinical=describe_clinical(problem, **options))
 
 
-def _add_audits(model, y_true, y_proba, groups, features, *, confidence_level, **rules):
-    """The model with what audits find, which its sentence says, too."""
-    if groups is not None:
-        options = {"confidence_level": confidence_level, **rules}
-        found = audit_groups(y_true, y_proba, groups, **options)
-        model = model._replace(sentence=f"{model.sentence} {found}", groups=found)
-    if features is not None:
-        found = audit_features(y_true, y_proba, features, alpha=1 - confidence_level, **rules)
-        model = model._replace(sentence=f"{model.sentence} {found}", features=found)
-    return model
+def _add_groups(model, y_true, y_proba, groups, **rules):
+    found = audit_groups(y_true, y_proba, groups, **rules)
+    return model._replace(sentence=f"{model.sentence} {found}", groups=found)
+
+
+def _add_features(model, y_true, y_proba, features, *, confidence_level, **rules):
+    found = audit_features(y_true, y_proba, features, alpha=1 - confidence_level, **rules)
+    return model._replace(sentence=f"{model.sentence} {found}", features=found)
 
 
 def _draw_seed(random_state):

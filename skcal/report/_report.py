@@ -192,8 +192,9 @@ class CalibrationReport:
         n_jobs : int, default=None
             Number of parallel jobs of joblib, by default threads.
         progress : bool or callable, default=None
-            A progress bar over four parts of each model: True for a tqdm bar (tqdm must be
-            installed), or a function that takes an iterable and returns one, such as ``tqdm.tqdm``.
+            A progress bar over parts of each model, four and one each for `clinical`, `groups` and
+            `features`: True for a tqdm bar (tqdm must be installed), or a function that takes an
+            iterable and returns one, such as ``tqdm.tqdm``.
         random_state : int, RandomState, Generator or None, default=None
             Source of draws, halves and folds.
 
