@@ -11,7 +11,7 @@ import numpy as np
 from skcal._input._clusters import unite_copies
 from skcal._numerics.inference._certification import (
     add_up,
-    draw_one_each,
+    choose_one_each,
     find_betting_pvalues,
     find_binary_pvalues,
     find_class_pvalues,
@@ -170,9 +170,7 @@ def _list_designs(rows, kind, side):
         make = partial(_design_class, form == "left")
     if member is None:
         return [make(scores, errors, expected, None)]
-    # The numbers are the same in each call, and in an order that names and outcomes do not decide.
-    uniform = np.random.default_rng(0).random(member[-1] + 1)
-    drawn, share = draw_one_each(member, uniform), share_designs(member)
+    drawn, share = choose_one_each(member), share_designs(member)
     single = make(scores[drawn], errors[drawn], expected[drawn], None)
     bets = make(scores, errors, expected, member)
     return [single._replace(share=share), bets._replace(share=1 - share)]

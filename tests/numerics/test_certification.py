@@ -8,6 +8,7 @@ from scipy.stats import binom, binomtest
 
 from skcal._numerics.inference import _certification as module
 from skcal._numerics.inference._certification import (
+    choose_one_each,
     find_betting_pvalues,
     find_binary_pvalues,
     find_rejected,
@@ -214,3 +215,13 @@ def test_populations(find_chance, n):
             broken += risks[max(reached - 1, 0)] > 0.1 + 1e-9
     assert broken <= binom.ppf(0.999, n_samples, 0.05)
     assert covered[0] >= covered[1] - 0.002 * n * n_samples
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 5, 8])
+def test_places_in_clusters_are_chosen_equally_often(n_rows):
+    """Not by chance: what the same random numbers prefer, they prefer in every sample."""
+    for n_clusters in (10, 100, 401):
+        chosen = choose_one_each(np.repeat(np.arange(n_clusters), n_rows))
+        assert (chosen // n_rows == np.arange(n_clusters)).all()
+        counts = np.bincount(chosen % n_rows, minlength=n_rows)
+        assert np.abs(counts - n_clusters / n_rows).max() <= 2

@@ -17,8 +17,8 @@ then an interval, whose end has no higher probability to be a false one than a s
 
 In clusters X_c is the sum of a - loss over the rows that have one, divided by the number of all
 rows of the cluster: its mean is that of a row of a cluster, both drawn at random, and whatever the
-sizes of clusters, it is a - 1 at least. One row of each cluster, drawn at random, has the same
-mean, and its errors are binomial.
+sizes of clusters, it is a - 1 at least. One row of each cluster, from all places in it equally
+often, has the same mean, and its errors are binomial.
 
 Hypotheses are tested from the largest threshold down. Each has a part of alpha of its own, and that
 of those before it if these are rejected (B. L. Wiens, 2003, Pharmaceutical Statistics 2): what is
@@ -38,6 +38,7 @@ _N_OTHERS = 6
 _FEW = 64
 # Bets, as parts of the largest that no loss can ruin.
 _BETS = np.geomspace(0.02, 0.98, 12)
+_GOLDEN = (np.sqrt(5) - 1) / 2
 # The part of alpha for one row of each cluster, or more where clusters have little else; all rows
 # have the rest. A large part costs these little, because their evidence is exponential.
 _ONE_EACH = 0.8
@@ -144,10 +145,16 @@ def weigh_in_clusters(member):
     return 1 / np.bincount(member)[member]
 
 
-def draw_one_each(member, uniform):
-    """A row of each cluster; `member` ascends, and `uniform` has a number for each cluster."""
+def choose_one_each(member):
+    """A row of each cluster, the same in each call; `member` ascends.
+
+    Multiples of the golden ratio take all places within clusters equally often. Random numbers, if
+    they were the same in each call, would always take some more often: rows of larger predictions,
+    or of one outcome, where clusters are sorted by these.
+    """
     starts = np.flatnonzero(np.diff(member, prepend=-1))
-    return starts + (uniform * np.diff(starts, append=len(member))).astype(np.intp)
+    parts = (np.arange(1, len(starts) + 1) * _GOLDEN) % 1
+    return starts + (parts * np.diff(starts, append=len(member))).astype(np.intp)
 
 
 def share_designs(member):
