@@ -142,6 +142,14 @@ def covariances(draw, rows, n_dimensions):
         return np.broadcast_to(draw(SCALES) * cov, shape)
 
 
+HUB_LEVELS = mostly([[0.25, 0.75], [0.1, 0.5, 0.9], [0.5]], [[0.1, 0.5], 0.5, [], "x"])
+
+
+def ascend(values):
+    """Rows of a matrix in ascending order."""
+    return np.sort(values, axis=1) if np.ndim(values) == 2 else values
+
+
 @st.composite
 def calls(draw, name):
     n_rows = draw(st.integers(0, 5) | st.just(12))
@@ -150,7 +158,8 @@ def calls(draw, name):
     shapes = [(n_rows,), (n_rows,), (n_rows, 1)]
     if name.startswith("distribution_") and n_dimensions > 1:
         shapes = [(n_rows, n_dimensions)] * 2 + shapes[:1]
-    levels = draw(OPTIONS["levels"])
+    is_hub = name.startswith("weighted_interval_score")
+    levels = draw(HUB_LEVELS if is_hub else OPTIONS["levels"])
     columns = (n_rows, np.size(levels)) if np.ndim(levels) else (n_rows,)
     distribution = draw(distributions(n_rows, n_dimensions))
     others = mostly([distribution["family"]], FAMILIES)
@@ -159,11 +168,11 @@ def calls(draw, name):
         "distribution": st.just(distribution),
         "test_distribution": distributions(2, n_dimensions, others),
         "sample_weight": some.weights(n_rows),
-        "y_quantiles": reals(columns, REALS | st.sampled_from([-np.inf, np.inf])),
-        "y_pred": reals((n_rows,)),
-        "y_interval": reals((n_rows, 2)).map(
-            lambda ends: np.sort(ends, axis=1) if np.ndim(ends) == 2 else ends
+        "y_quantiles": reals(columns, REALS | st.sampled_from([-np.inf, np.inf])).map(
+            ascend if is_hub else lambda values: values
         ),
+        "y_pred": reals((n_rows,)),
+        "y_interval": reals((n_rows, 2)).map(ascend),
         "y_std": reals((n_rows,), SCALES, NO_SCALES),
         "test_targets": reals((2,) if n_dimensions == 1 else (2, n_dimensions)),
     }
@@ -242,7 +251,16 @@ def predicted_means(draw, function):
     return rows | draw(options(function, n_resamples=9, random_state=0))
 
 
-test_hostile_means = hostile_calls({f.__name__: (f, predicted_means(f)) for f in OF_MEANS})
+def call_of_means(function):
+    """The function, but for the slope of equal predictions, which is not known."""
+    if function is not mean_recalibration:
+        return function
+    return lambda **arguments: function(**arguments)[2:]
+
+
+test_hostile_means = hostile_calls(
+    {f.__name__: (call_of_means(f), predicted_means(f)) for f in OF_MEANS}
+)
 
 
 @hostile(

@@ -195,12 +195,13 @@ def test_pseudo_values(rows, others, **arguments):
 def test_survival_calibration(rows, times, risk, weights, **arguments):
     arguments["sample_weight"] = weigh(rows, weights)
     found = survival_calibration(*rows, spread(risk, rows, times), times=times, **arguments)
-    assert 0 < found.pvalue <= 1
+    assert 0 <= found.pvalue <= 1  # 0 for events whose risk was 0
     for one in found.horizons:
         assert 0 <= one.observed.low <= one.observed.high <= 1
         assert 0 <= one.smooth_ece.low <= one.smooth_ece.high
     assert len(str(found).splitlines()) == len(found.to_frame()) == np.size(times)
-    return [one[1:4] for one in found.horizons]
+    # Nothing is a multiple of no expected events.
+    return [one[1:4] if one.expected else one[1:3] for one in found.horizons]
 
 
 @hostile(

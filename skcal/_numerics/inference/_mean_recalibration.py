@@ -129,7 +129,9 @@ class MeanRecalibrationModel:
     def _minimize(self, columns):
         """Newton's method, from the level that makes means equal."""
         start = np.zeros(len(columns))
-        if self._power not in (0, LOGIT):
+        if self._power == LOGIT and not self.has_slope:  # and Newton's steps might be of any size
+            start[0] = logit(self._shares @ self._targets) - self._offset[0]
+        elif self._power not in (0, LOGIT):
             start[0] = np.log(self._shares @ self._targets / (self._shares @ np.exp(self._offset)))
 
         @np.errstate(over="ignore", invalid="ignore")  # of a step that is too long

@@ -49,9 +49,12 @@ def find_stand(event, time, places, weights=None, n_rows=np.inf):
     if weights is None:
         n_rows = min(len(time), n_rows)
     else:
+        weights = weights / weights.max()
         n_rows = min(weights.sum() ** 2 / (weights @ weights), n_rows)
-    stands = 1 / find_followed(event, time, np.minimum(places, time.max()), weights)
-    shares = stands / n_rows
+    followed = find_followed(event, time, np.minimum(places, time.max()), weights)
+    # A weight that is lost beside the others stands for all rows.
+    stands = 1 / np.maximum(followed, 1 / len(time))
+    shares = np.minimum(stands / n_rows, 1.0)
     return shares, (stands > _LARGEST_STAND) & (shares > _LARGEST_SHARE)
 
 

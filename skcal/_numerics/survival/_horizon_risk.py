@@ -44,7 +44,7 @@ def weigh_event(risks, weights):
     spread = weights * (risks * (1 - risks))
     if not spread.any():  # all risks are 0 or 1
         spread = weights
-    return float((weights @ spread) / spread.sum())
+    return float(np.average(weights, weights=spread / spread.max()))  # the least products stay
 
 
 def bound_error(error, observed, expected):
@@ -59,6 +59,7 @@ def bound_error(error, observed, expected):
     return min(least, error), min(max(most, error), 1.0)
 
 
+@np.errstate(over="ignore")  # of risks next to 0
 def bound_alike(risks, confidence_level, is_certain):
     """Ends of the risk, and of the ratio of observed to expected events, and the p-value.
 
