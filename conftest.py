@@ -10,6 +10,8 @@ import pytest
 collect_ignore = (
     [] if find_spec("skl2onnx") and find_spec("onnxruntime") else ["skcal/export/_onnx.py"]
 )
+# They draw when they are imported, for the documentation.
+collect_ignore_glob = ["doc/api/pictures/*.py"]
 
 
 def pytest_sessionstart():

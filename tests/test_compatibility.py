@@ -185,6 +185,13 @@ OWNERS = {
     "CalibrationMonitor": lambda: monitoring.CalibrationMonitor(labels=[0, 1, 2]),
     "GroupedMonitor": lambda: monitoring.GroupedMonitor(labels=[0, 1, 2]),
 }
+# Of predicted means that are above 0.
+NOT_NEGATIVE = {
+    inference.actual_expected_ratio,
+    inference.concentration_test,
+    regression.area_between_curves,
+    regression.concentration_curve,
+}
 # Rows of the recalibrators of regressors.
 PREDICTIONS = {
     R.__name__: {
@@ -242,8 +249,8 @@ def bind(function, owner):
     settings |= OF_FEW_LABELS.get(owner or function.__name__, {}) if "proxy" in parameters else {}
     rows = PREDICTIONS.get(owner or function.__name__, ROWS)
     arrays = {name: rows[name] for name in parameters if name in rows}
-    if function is inference.actual_expected_ratio:
-        arrays["y_pred"] = ROWS["y_std"]  # what is expected is above 0
+    if function in NOT_NEGATIVE or owner == "ConcentrationDisplay":
+        arrays |= {"y_pred": ROWS["y_std"]} if "y_pred" in arrays else {}
     if function in (inference.choose_rows_to_label, inference.required_labels):
         arrays["y_proba"] = TRIPLE[:, 1]  # these take no pos_label
         arrays |= {"y_true": (LABELS == 1).astype(int)} if "y_true" in parameters else {}

@@ -192,8 +192,8 @@ OPTIONS = {
     "target_bandwidth": mostly([1.0, 1e-5, 1e5, 1e-50, 1e300], [0.0, -1.0, np.inf, "x"]),
     "target_smoothing": FLAG,
     "threshold": mostly([None, None, 0.5, 1e-300, np.nextafter(1, 0)], [0, 1, np.nan, "x"]),
-    "murphy_curve.thresholds": mostly([None, [0.5], [-3, 1e99, 0]], [[], 0.5, "x", [np.nan]]),
     "thresholds": mostly([None, [0.5], [0.25, 0.5, 0.9]], [[], 0.5, [1.5], "x", [np.nan]]),
+    "murphy_curve.thresholds": mostly([None, [0.5], [-3, 1e99, 0]], [[], 0.5, "x", [np.nan]]),
     "tol": mostly([1e-3, 0.1], [0, 2]),
     "tolerance": mostly([0.05, 0.5], [0, "x"]),
     **dict.fromkeys(
