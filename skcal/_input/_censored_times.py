@@ -197,7 +197,7 @@ def read_row_times(time, *, allow_infinity=False):
     is_good = (time >= 0) & (np.isfinite(time) | allow_infinity)
     if not is_good.all():
         bad = np.flatnonzero(~is_good)[0]
-        need = "not be negative" if allow_infinity else "be finite and not negative"
+        need = "be a number, not negative" if allow_infinity else "be finite and not negative"
         raise ValueError(f"time must {need}; got {time[bad]} at row {bad}.")
     return time
 

@@ -23,8 +23,8 @@ def concentration_test(
 ) -> TestResult:
     r"""Test of the area between the concentration and the Lorenz curve (ABC) of predicted means.
 
-    It asks whether predictions differ as much as means do, whatever their level: pure premiums of
-    good and of bad risks, before they are loaded.
+    It asks whether predictions are as dispersed as the true means, whatever their level: pure
+    premiums of good and of bad risks, before they are loaded.
 
     Parameters
     ----------

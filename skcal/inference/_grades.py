@@ -43,7 +43,7 @@ class GradeAudit(NamedTuple):
         ``n_samples``, ``n_events``, ``mean_prediction``, ``mean_outcome``, the p-values
         ``binomial``, ``binomial_two_sided``, ``jeffreys`` and ``jeffreys_two_sided``, the
         ``adjusted_pvalue`` that accounts for all grades, the ``light``, "green", "yellow" or "red",
-        and the ``most_prudent`` rate.
+        and the ``most_prudent`` rate. In means each cluster of a grade counts alike.
     pvalue : float
         p-value of the hypothesis that no grade has a wrong rate: the smallest adjusted one.
     hosmer_lemeshow : TestResult or None
@@ -232,14 +232,14 @@ def audit_grades(
     """
     check_option("alternative", alternative, ("greater", "two-sided"))
     level = check_inside("confidence_level", confidence_level)
-    if clusters is not None and sample_weight is not None:
-        raise ValueError(
-            "sample_weight must be None with clusters, of which one row each is chosen; repeat "
-            "rows that stand for several."
-        )
     data: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label}
     data["labels"] = labels
     sample, present = reduce_to_present_rows(y_true, y_proba, **data)
+    if clusters is not None and list_unequal_weights(sample) is not None:
+        raise ValueError(
+            "sample_weight must be None, or the same for all rows, with clusters, of which one row "
+            "each is chosen; repeat rows that stand for several."
+        )
     names, grade = check_groups("groups", groups, len(present))
     grade = grade[present]
     member = None if clusters is None else number_clusters(clusters, present)
@@ -259,6 +259,11 @@ def _describe(sample, names, grade, member, alternative, level):
     found = np.flatnonzero(n_rows)  # others have rows of weight zero alone
     weights = list_unequal_weights(sample)
     mass = np.ones(len(grade)) if weights is None else weights
+    if member is not None:  # a row of each cluster is chosen
+        _, own, counts = np.unique(
+            member * len(names) + grade, return_inverse=True, return_counts=True
+        )
+        mass = 1 / counts[own]
     sums = [
         np.bincount(grade, values, len(names))[found]
         for values in (mass * sample.predictions, mass * sample.outcomes, mass)

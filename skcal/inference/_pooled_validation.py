@@ -56,10 +56,13 @@ class PooledValidation(NamedTuple):
     table: pd.DataFrame
 
     def __str__(self) -> str:
+        slope = f"The slope of the log odds is {self.slope} (1 if calibrated)"
+        if np.isnan(self.slope.estimate):
+            slope = "Too few groups have a slope of the log odds"
         return (
-            f"O:E is {self.observed_expected}. The slope of the log odds is {self.slope} (1 if "
-            f"calibrated); calibration in the large is {self.calibration_in_the_large} (0 if "
-            f"calibrated). The C statistic is {self.c_statistic}."
+            f"O:E is {self.observed_expected}. {slope}; calibration in the large is "
+            f"{self.calibration_in_the_large} (0 if calibrated). The C statistic is "
+            f"{self.c_statistic}."
         )
 
 

@@ -124,7 +124,7 @@ def area_between_curves(
     Returns
     -------
     float
-        The area, 0 for calibrated predictions.
+        The area, 0 for calibrated predictions but for chance.
 
     Raises
     ------

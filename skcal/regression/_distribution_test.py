@@ -39,7 +39,7 @@ def distribution_calibration_test(
     progress: bool | Callable[..., Any] | None = None,
     random_state: RandomState = None,
 ) -> TestResult:
-    r"""Exact finite-sample test of the calibration of predicted distributions.
+    r"""Test of the calibration of predicted distributions, exact for independent rows.
 
     Under the hypothesis targets are drawn from the predictions. So they are drawn many times, and
     the statistic of the sample is compared with those of the draws. Rows must be independent, or
@@ -117,10 +117,10 @@ def distribution_calibration_test(
     :math:`c_i = w_i \int \cos(\pi p)\, dH_i` and for :math:`\cos(2 \pi p)`, with D the design
     effect of c: a sum of the PITs of rare events, such as targets that are hardly ever above 0, is
     too skewed. Otherwise, and for a function, one row of each cluster is chosen at random, 20
-    times, and the p-value is twice the mean of those of the exact test [3]_: that is valid at every
-    number of clusters, but blind for much of what the rows tell. Statistic and ``null_mean`` are
-    then means over the choices. Where each cluster holds copies of one row, these rows are tested
-    exactly.
+    times, and the p-value is twice the mean of those of the exact test [3]_: that is valid for any
+    number of clusters, but ignores much of the information in the rows. Statistic and ``null_mean``
+    are then means over the choices. Where each cluster holds copies of one row, these rows are
+    tested exactly.
 
     The PIT does not see everything: predictions that are wrong for most rows may balance. With
     :func:`distribution_kernel_calibration_error` as `statistic` this is a test of the strong sense

@@ -76,7 +76,9 @@ def a_calibration(
         Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
         below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
         time is continuous, so that both are the same. With `event` None, to survive the earlier one
-        of the two times, when the row was last seen without the event.
+        of the two times, when the row was last seen without the event. A `survival` of 0 says that
+        there was no event: if curves fall to 0, name `event`, and give both for rows with one, and
+        the earlier one twice for the others.
     survival_entry : array-like of shape (n_samples,), default=None
         For rows that came under observation late: the predicted probability of surviving up to
         then, above 0 and not below `survival` and `survival_before`. None says that all rows are

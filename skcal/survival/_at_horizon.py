@@ -113,9 +113,9 @@ def at_horizon(
     rows, if censoring depends neither on the event nor on the predictions, or only through the
     strata.
 
-    The weights sum to the number of rows, or to the sum of `sample_weight`. Without strata the
-    weighted mean of the outcomes is the Kaplan-Meier estimate of the risk, and with `cause` that of
-    Aalen and Johansen.
+    The weights sum to the number of rows, or to the sum of `sample_weight` (of a moderate scale).
+    Without strata the weighted mean of the outcomes is the Kaplan-Meier estimate of the risk, and
+    with `cause` that of Aalen and Johansen.
 
     With `censoring` G is that of the other rows, and the weight of a row depends on no other row of
     its sample. The weights then sum to the number of rows only on average. Weighted means divide by

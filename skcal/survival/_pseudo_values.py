@@ -51,8 +51,8 @@ def pseudo_values(
         Notes; in the forms of :func:`at_horizon`. None takes the rows themselves.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative sampling weights of any scale, such as those of a case-cohort design: a row of
-        weight 2 counts as two rows. Give the same weights to what takes the pseudo-values. None
-        with `censoring`, whose rows have none.
+        weight 2 counts as two rows. Give the same weights to what takes the pseudo-values. It
+        must be None with `censoring`: the estimate is that of the other rows.
 
     Returns
     -------

@@ -279,7 +279,7 @@ def test_grades_in_which_nothing_may_happen():
         ({"y_true": [0.5, 0, 1]}, "y_true must hold labels"),
         (
             {"clusters": [1, 1, 2], "sample_weight": [1, 2, 1]},
-            "sample_weight must be None with clus",
+            "sample_weight must be None, or the same for all rows, with clus",
         ),
         ({"y_proba": [0.5, 0, 1.1]}, r"y_proba must lie in \[0, 1\]"),
     ],
@@ -298,3 +298,14 @@ def test_jeffreys_test_keeps_no_level():
     chances = binom.pmf(table["n_events"], n, 0.17 / n)
     found = chances @ (table["jeffreys"] <= 0.05)
     assert found == pytest.approx(1 - np.exp(-0.17), abs=2e-3)
+
+
+def test_rates_of_a_grade_are_those_that_are_tested():
+    """Large borrowers without a default do not hide that small ones default too often."""
+    y = np.concatenate([np.arange(100) < 20, np.zeros(1000)]).astype(int)
+    borrower = np.concatenate([np.arange(100), np.repeat(np.arange(100, 110), 100)])
+    rows = y, np.full(1100, 0.05), np.full(1100, "A")
+    (rate,) = audit_grades(*rows, clusters=borrower).table["mean_outcome"]
+    assert rate == pytest.approx(20 / 110)
+    weighted = audit_grades(*rows, clusters=borrower, sample_weight=np.full(1100, 3.0)).table
+    pd.testing.assert_frame_equal(weighted, audit_grades(*rows, clusters=borrower).table)

@@ -92,8 +92,8 @@ def test_curves_at_the_end_of_time():
     np.testing.assert_allclose(found, [1, np.sqrt(0.125), 0.25, 0])
     np.testing.assert_array_equal(survival_at(np.inf, curves, times=grid), 0)
     for time, message in (
-        ([1, 2, np.nan, np.inf], "time must not be negative; got nan at row 2"),
-        ([1, 2, -np.inf, np.inf], "time must not be negative; got -inf at row 2"),
+        ([1, 2, np.nan, np.inf], "time must be a number, not negative; got nan at row 2"),
+        ([1, 2, -np.inf, np.inf], "time must be a number, not negative; got -inf at row 2"),
         ([1, 2, 3, np.inf], "time must not be later than the last of times, 2; got 3 at row 2"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -16,8 +16,8 @@ def correct_ratio(ratio, error, observed, usual):
     """O:E of a group with a share of events, where another share is usual, and its error."""
     variance = (error / ratio) ** 2
     corrected = ratio * (1 + variance / 2)
-    change = np.sqrt(observed / (1 - observed) / (usual / (1 - usual)))
-    return corrected, corrected * np.sqrt(variance) * _bound(change)
+    seen, expected = observed / (1 - observed), usual / (1 - usual)
+    return corrected, corrected * np.sqrt(variance) * _bound(seen, expected)
 
 
 def correct_level(level, error, log_odds, shares, usual):
@@ -27,9 +27,10 @@ def correct_level(level, error, log_odds, shares, usual):
     information = shares @ variances
     corrected = level + error**2 / 2 * (shares @ (variances * (1 - 2 * chances))) / information
     chances = expit(log_odds + usual)
-    change = np.sqrt(information / (shares @ (chances * (1 - chances))))
-    return corrected, error * _bound(change)
+    return corrected, error * _bound(information, shares @ (chances * (1 - chances)))
 
 
-def _bound(change):
-    return np.clip(change, 1 / _FACTOR, _FACTOR)
+def _bound(seen, expected):
+    """Factor of an error, from what goes into its square."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.clip(np.sqrt(seen / expected), 1 / _FACTOR, _FACTOR)
