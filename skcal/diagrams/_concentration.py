@@ -9,7 +9,7 @@ from skcal._input._predicted._estimators import predict_response
 from skcal._input._predicted._response_rows import check_values
 from skcal._input._validation import check_sample_weight
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import name_models
+from skcal.diagrams._curves_display import check_curves, name_models
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import check_shown, keep_shown, note_words
 from skcal.diagrams._figure import finish_axes, open_figure
@@ -266,6 +266,7 @@ class ConcentrationDisplay(ShownInNotebooks):
             ref_line_kwargs=ref_line_kwargs,
             despine=despine,
         )
+        check_curves(self.curves, ConcentrationCurve)
         check_lengths(len(self.curves), tests=self.tests, effective_rows=self.effective_rows)
         names = list_names(self.name if name is None else name) or [None]
         if len(names) > 1:

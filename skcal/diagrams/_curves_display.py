@@ -282,12 +282,8 @@ class CurvesDisplay(ShownInNotebooks, ABC):
         return self
 
     def _check(self):
-        curves, kind = self.curves, self._Curve.__name__
-        if not isinstance(curves, list | tuple) or not curves:
-            raise ValueError(f"curves must be a list of one {kind} at least; got {curves!r}.")
-        for curve in curves:
-            if not isinstance(curve, self._Curve):
-                raise ValueError(f"curves must be a list of {kind}; got {show_kind(curve)} in it.")
+        curves = self.curves
+        check_curves(curves, self._Curve)
         check_lengths(len(curves), bands=self.bands, effective_rows=self.effective_rows)
 
     def _name_band(self, names):
@@ -345,6 +341,17 @@ class ComparedCurvesDisplay(CurvesDisplay):
             return super()._name_band(names)
         name = names[self.baseline] if len(names) > 1 else "the first curve"
         return f"band of the difference from {escape_math(shorten_name(name, _MOST_OF_A_NAME))}"
+
+
+def check_curves(curves, kind):
+    """Raise a ValueError unless there are curves of this kind alone."""
+    if not isinstance(curves, list | tuple) or not curves:
+        raise ValueError(f"curves must be a list of one {kind.__name__} at least; got {curves!r}.")
+    for curve in curves:
+        if not isinstance(curve, kind):
+            raise ValueError(
+                f"curves must be a list of {kind.__name__}; got {show_kind(curve)} in it."
+            )
 
 
 def name_models(predictions, name, argument="y_proba", default="Classifier"):

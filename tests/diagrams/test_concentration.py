@@ -103,3 +103,9 @@ def test_lengths(rows):
         ConcentrationDisplay(curves=curves, tests=[None]).plot()
     with pytest.raises(ValueError, match="name must have one entry for each of the 2 curves"):
         ConcentrationDisplay(curves=curves).plot(name=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("curves", [[], None, ["x"]])
+def test_curves_that_are_none(curves):
+    with pytest.raises(ValueError, match="curves must be a list of"):
+        ConcentrationDisplay(curves=curves).plot()

@@ -171,6 +171,15 @@ def test_one_prediction_for_all(rows):
     assert np.isfinite(found.calibration_in_the_large[:6]).all()
     assert np.isnan(found.slope[:6]).all()
     assert np.isnan(found.c_statistic[:6]).all()
+    assert "Too few groups have a slope of the log odds; calibration in the large is" in str(found)
+
+
+def test_a_group_of_certain_predictions():
+    """Of which nothing is expected that comes: its weight is bounded, and nothing warns."""
+    y = np.concatenate([np.arange(100) % 10 > 0, np.arange(3000) % 10 < 5]).astype(int)
+    v = np.concatenate([np.full(100, 1 - 1e-16), np.full(3000, 0.05)])
+    site = np.concatenate([np.zeros(100), 1 + np.arange(3000) % 3])
+    assert np.isfinite(pooled_validation(y, v, site).calibration_in_the_large[:3]).all()
 
 
 def test_what_is_refused(rows):

@@ -12,6 +12,7 @@ from scipy.special import expit
 _FACTOR = 2.0
 
 
+@np.errstate(divide="ignore", over="ignore")  # odds of certain events are infinite
 def correct_ratio(ratio, error, observed, usual):
     """O:E of a group with a share of events, where another share is usual, and its error."""
     variance = (error / ratio) ** 2
@@ -20,6 +21,7 @@ def correct_ratio(ratio, error, observed, usual):
     return corrected, corrected * np.sqrt(variance) * _bound(seen, expected)
 
 
+@np.errstate(divide="ignore", over="ignore")  # odds of certain events are infinite
 def correct_level(level, error, log_odds, shares, usual):
     """Intercept of a group at slope 1, where another one is usual, and its error."""
     chances = expit(log_odds + level)
@@ -32,5 +34,4 @@ def correct_level(level, error, log_odds, shares, usual):
 
 def _bound(seen, expected):
     """Factor of an error, from what goes into its square."""
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.clip(np.sqrt(seen / expected), 1 / _FACTOR, _FACTOR)
+    return np.clip(np.sqrt(seen / expected), 1 / _FACTOR, _FACTOR)
