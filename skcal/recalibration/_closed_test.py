@@ -8,7 +8,9 @@ import numpy as np
 from scipy.special import chdtrc
 
 from skcal._input._validation import check_flag, check_inside
+from skcal._numerics.inference._effective_rows import find_shares
 from skcal._numerics.recalibration._common_slope import (
+    count_for_gain,
     fit_common_slope,
     fit_shift,
     measure_loss,
@@ -41,7 +43,7 @@ class ClosedTestRecalibration(LogitRecalibrator):
         this share get a larger one.
     target_smoothing : bool, default=True
         Whether to fit a slope to Platt's targets, inside (0, 1), rather than to 0 and 1. They read
-        weights as counts of rows. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
+        weights as counts of rows, though the test does not. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
         probabilities of rare classes are higher than their rates by up to that. The test compares
         fits to 0 and 1.
 
@@ -86,7 +88,9 @@ class ClosedTestRecalibration(LogitRecalibrator):
     1 - `alpha` of all samples, and few rows do no harm: where they cannot tell that a model is
     wrong, nothing is changed. In that it differs from the other recalibrators.
 
-    The test is one for many rows of each class.
+    The test is one for many rows of each class. Unequal weights, of any scale, count as many rows
+    as make the score statistic chi-squared, as in :func:`~skcal.inference.choose_update`: for the
+    test a weight of 2 is not the same as two rows, which would make it reject right models.
 
     Intercepts alone make the mean of each probability the share of its class. The slope is fitted
     to targets of 1 and 0, or with `target_smoothing` :math:`(n_k + 1)/(n_k + 2)` for the class k of
@@ -143,7 +147,7 @@ class ClosedTestRecalibration(LogitRecalibrator):
     def _fit(self, scores, codes, sample_weight):
         logits = centre_logits(self._to_logits(scores))
         weights = np.ones(len(codes)) if sample_weight is None else sample_weight
-        n_classes, n_rows, mass = logits.shape[1], weights.sum(), weights / weights.sum()
+        n_classes, mass = logits.shape[1], find_shares(weights)
         outcomes = np.equal.outer(codes, np.arange(n_classes)).astype(np.float64)
         shift, loss = fit_shift(logits, outcomes, mass)
         losses = [measure_loss(logits, outcomes, mass), loss]
@@ -153,6 +157,8 @@ class ClosedTestRecalibration(LogitRecalibrator):
         gains = np.maximum(np.array(losses[:-1]) - losses[-1], 0.0)
         n_parameters = np.array([0, n_classes - 1, n_classes])[: len(losses)]
         degrees = n_parameters[-1] - n_parameters[:-1]
+        shifts = (None, shift)[: len(gains)]
+        n_rows = np.array([count_for_gain(logits, outcomes, mass, one) for one in shifts])
         self.pvalues_ = np.maximum(chdtrc(degrees, 2 * n_rows * gains), np.finfo(np.float64).tiny)
         place = int(np.argmax(np.append(self.pvalues_ > self.alpha, True)))
         self.update_ = ("none", "intercept", "slope")[place]

@@ -29,11 +29,12 @@ OPTIONS = {"RandomizedSmoothing": {"random_state": 0}}
 STRUCTURED = {"StructuredMatrixScaling", "StructuredVectorScaling"}
 READS_COUNTS = STRUCTURED | {
     "AutoRecalibration",
-    "ClosedTestRecalibration",
     "QuadraticScaling",
     "ScalingBinning",
     "VennAbers",
 }
+# Options with which a weight of 2 is two rows: the closed test reads effective numbers of rows.
+COPIES_ROWS = {"ClosedTestRecalibration": {"alpha": 1 - 1e-9}}
 # Classes that refuse scores which are right in no more than 1 / n_classes of the rows, from this
 # number of classes on.
 NEEDS_ACCURACY = {"ConfidenceReplacement": 2, "RandomizedSmoothing": 3}
@@ -47,7 +48,7 @@ SEPARATES |= {"KernelRecalibration", "SplineRecalibration"}
 NO_BASE_RATE = FEW_CLASSES | STRUCTURED | {"AutoRecalibration", "VennAbers"}
 # Options without which others come near to it alone, beside those of `fit_labels`.
 BASE_RATE_OPTIONS = {"SplineRecalibration": {"penalty": 1e-9}}
-BASE_RATE_OPTIONS |= {"ClosedTestRecalibration": {"alpha": 1 - 1e-9}}
+BASE_RATE_OPTIONS |= COPIES_ROWS
 
 # Of tests in which it does not matter whether a map harms.
 may_harm = pytest.mark.filterwarnings("ignore:.* raises the .* of held-out rows")

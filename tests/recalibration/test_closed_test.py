@@ -8,7 +8,6 @@ from scipy.stats import chi2
 from skcal.inference import choose_update
 from skcal.recalibration import ClosedTestRecalibration, PlattScaling, get_recalibrator
 from tests.chance import most_of
-from tests.recalibration.family import make_scores
 
 
 def draw_classes(rng, n, slope=1.0, shift=0.0, n_classes=3):
@@ -93,13 +92,47 @@ def test_few_rows_do_no_harm():
     assert kept >= 31
 
 
-def test_weights_count_rows():
-    X, y = make_scores(2, 150)
-    weights = np.random.default_rng(0).integers(1, 4, 150)
-    one = ClosedTestRecalibration().fit(X, y, weights)
-    other = ClosedTestRecalibration().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_allclose(one.pvalues_, other.pvalues_, rtol=1e-9)
-    assert one.update_ == other.update_
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_of_any_scale(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = draw_classes(rng, 150, 0.7, n_classes=n_classes)
+    weights = rng.uniform(0.2, 3, 150)
+    options = {"alpha": 1 - 1e-9, "target_smoothing": False}  # Platt's targets count rows
+    one, *others = (
+        ClosedTestRecalibration(**options).fit(X, y, scale * weights) for scale in (1, 1e-3, 1e5)
+    )
+    for other in others:
+        np.testing.assert_allclose(other.pvalues_, one.pvalues_, rtol=1e-9)
+        np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), rtol=1e-9)
+    if n_classes == 2:
+        choice = choose_update(y, X, sample_weight=weights)
+        np.testing.assert_allclose(one.pvalues_, choice.table["pvalue"][:2], rtol=1e-6)
+    else:  # whatever the order of the classes
+        other = ClosedTestRecalibration(**options).fit(X[:, ::-1], 2 - y, weights)
+        np.testing.assert_allclose(other.pvalues_, one.pvalues_, rtol=1e-6)
+    plain, equal = (ClosedTestRecalibration().fit(X, y, w) for w in (None, np.full(150, 7.0)))
+    np.testing.assert_allclose(equal.pvalues_, plain.pvalues_, rtol=1e-9)
+
+
+def test_weights_of_scores_that_are_all_alike():
+    """The statistic of the intercept, with the rows that tell as much of a share."""
+    y, weights = np.arange(100) < 40, np.random.default_rng(0).uniform(0.2, 3, 100)
+    fitted = ClosedTestRecalibration().fit(np.full((100, 1), 0.35), y, weights)
+    mass = weights / weights.sum()
+    share, squares = mass @ y, mass @ (y - 0.35) ** 2
+    gain = share * np.log(share / 0.35) + (1 - share) * np.log((1 - share) / 0.65)
+    n_rows = squares / (mass**2 @ (y - 0.35) ** 2)
+    np.testing.assert_allclose(fitted.pvalues_, [chi2.sf(2 * n_rows * gain, 1)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1, 5])
+def test_level_with_unequal_weights(scale):
+    """At most 7 % of right models are changed, but for chance: as counts of rows, most were."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(200):
+        weights = scale * (1 + 3 * rng.exponential(size=300))
+        found.append(ClosedTestRecalibration().fit(*draw_classes(rng, 300), weights).update_)
+    assert np.count_nonzero(np.array(found) != "none") <= most_of(200, 0.07)
 
 
 def test_scores_that_are_all_alike():

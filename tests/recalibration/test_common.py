@@ -79,9 +79,10 @@ def list_equal_fits(R, X, y, weights):
 def test_equal_fits(R, n_classes):
     X, y = make_scores(n_classes, 80)
     weights = np.random.default_rng(1).integers(0, 4, len(y))
-    expected = refit(R, X, y, weights)
+    own = family.COPIES_ROWS.get(R.__name__, {})
+    expected = refit(R, X, y, weights, **own)
     for *rows, options, new in list_equal_fits(R, X, y, weights):
-        fitted = make(R, **options).fit(*rows)
+        fitted = make(R, **own, **options).fit(*rows)
         proba = fitted.predict_proba(new)
         # Between fitted rows an isotonic map is straight on the scale that it reads.
         compared = weights > 0 if "input" in options else ...

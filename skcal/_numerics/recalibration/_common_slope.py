@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcal._numerics.inference._effective_rows import count_jointly
 from skcal._numerics.recalibration._newton import (
     DAMPING,
     KeptHessian,
@@ -12,6 +13,8 @@ from skcal._numerics.recalibration._scores import find_probabilities
 
 # The last step of intercepts promises twice this gain, or less, per share of the rarest class.
 _LAST_DECREMENT = 1e-16
+# Directions in which the information is a smaller share of the largest are not told apart.
+_FLAT = 1e-12
 
 
 def fit_common_slope(logits, targets, mass):
@@ -38,6 +41,30 @@ def fit_shift(logits, targets, mass):
     found, _ = minimize_convex(problem.evaluate, start, last_decrement=last)
     intercepts = np.append(0.0, found)
     return intercepts - intercepts.mean(), problem.evaluate(found)[0]
+
+
+def count_for_gain(logits, outcomes, mass, shift=None):
+    """Rows of equal weight that tell as much of what a slope, and intercepts, gain.
+
+    The gain is one over no recalibration, or, given the best `shift`, that of the slope over it.
+    """
+    if (mass == mass[0]).all():
+        return float(len(mass))
+    places, _ = centre_features(logits - logits[:, :1], mass)
+    proba = find_probabilities(logits if shift is None else logits + shift)
+    residuals = outcomes - proba
+    pulls = (residuals * places).sum(axis=1, keepdims=True)
+    if shift is None:
+        pulls = np.hstack([residuals[:, 1:], pulls])
+    else:  # what the slope adds to intercepts
+        weighted = mass[:, None] * proba
+        information = np.diag(weighted.sum(axis=0)) - weighted.T @ proba
+        shared = weighted * (places - (proba * places).sum(axis=1, keepdims=True))
+        own = np.linalg.pinv(information, rcond=_FLAT, hermitian=True) @ shared.sum(axis=0)
+        pulls -= (residuals @ own)[:, None]
+    rows = mass[:, None] * pulls
+    n_rows = count_jointly(rows.sum(axis=0), rows.T @ pulls, rows.T @ rows)
+    return 0.0 if np.isnan(n_rows) else n_rows
 
 
 def measure_loss(logits, targets, mass):
