@@ -43,9 +43,9 @@ class ClosedTestRecalibration(LogitRecalibrator):
         this share get a larger one.
     target_smoothing : bool, default=True
         Whether to fit a slope to Platt's targets, inside (0, 1), rather than to 0 and 1. They read
-        weights as counts of rows, though the test does not. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
+        weights as counts of rows. Those of a class of n rows sum to n + 2 / (n + 2) at most: mean
         probabilities of rare classes are higher than their rates by up to that. The test compares
-        fits to 0 and 1.
+        fits to 0 and 1, and reads weights of any scale.
 
     Attributes
     ----------
