@@ -202,12 +202,20 @@ def average_over_rows(function, y_true, y_proba, **data):
 
 
 def check_class_vectors(
-    y_true, y_proba, *, sample_weight=None, pos_label=None, labels=None, names=_NAMES
+    y_true,
+    y_proba,
+    *,
+    sample_weight=None,
+    pos_label=None,
+    labels=None,
+    names=_NAMES,
+    has_pos_label=True,
 ):
     """Check user input of a measure that takes the whole vector of probabilities.
 
     `y_true` may also be a matrix with a row of probabilities for each sample. With more than two
-    classes `pos_label` selects that class against the rest. The result has a column for each class;
+    classes `pos_label` selects that class against the rest; callers without this argument say so.
+    The result has a column for each class;
     of two, the last is that of the positive label.
     """
     if has_columns(y_true):
@@ -221,6 +229,7 @@ def check_class_vectors(
         pos_label=pos_label,
         labels=labels,
         names=names,
+        has_pos_label=has_pos_label,
     ).to_vectors()
 
 
@@ -395,6 +404,7 @@ def check_predictions(
     names=_NAMES,
     on_device=False,
     for_reduction=False,
+    has_pos_label=True,
 ):
     """Check user input; see `reduce_to_samples`, and `check_class_vectors` for `names`.
 
@@ -438,7 +448,19 @@ def check_predictions(
     columns = list_column_names(y_proba)
     if labels is None and proba.ndim == 2:
         refuse_unclear_order(y_true, target, columns, names)
+    if not has_pos_label and labels is None and proba.ndim == 1:
+        _refuse_unnamed_column(target, names)
     return match(proba, target, weights, pos_label, labels, names, columns)
+
+
+def _refuse_unnamed_column(target, names):
+    """Raise where two labels of a single column have no order, and no pos_label can tell."""
+    found = find_distinct(target) if _find_outcomes(target) is None else ()
+    if len(found) == 2 and found.tolist() not in _PAIRS:
+        raise ValueError(
+            f"labels must name both classes of the single column of {names[1]}, that of the last "
+            f"one, where they are neither {{0, 1}} nor {{-1, 1}}; got {show_labels(found)}."
+        )
 
 
 def _check_column_labels(labels, proba, names, on_device):

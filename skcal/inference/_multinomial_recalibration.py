@@ -8,18 +8,17 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from skcal._input._advice import suggest_name
 from skcal._input._clusters import read_clusters, unite_copies
 from skcal._input._independent_rows import check_weight_ratio
 from skcal._input._reduction import check_class_vectors
-from skcal._input._validation import check_confidence_level, check_option
+from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._softmax_models import SoftmaxModels
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_interval, show_label, show_pvalue
 from skcal.inference._test_result import CALIBRATED, TestResult
 
-# A standard error beyond this, in units of the spread of what it multiplies: no estimate exists.
-_LARGEST_ERROR = 1e3
 _UNKNOWN = np.nan, np.inf, -np.inf, np.inf
 _HYPOTHESES = CALIBRATED, "predictions right as a whole", "predictions with slopes 1"
 
@@ -107,7 +106,8 @@ def multinomial_recalibration(
         True labels.
     y_proba : array-like of shape (n_samples, n_classes), (n_samples,) or (n_samples, 1)
         Predicted probabilities, neither 0 nor 1, a column per label with rows that sum to 1. Of
-        two classes one column is enough, that of the last label.
+        two classes one column is enough, that of the last label; it needs `labels`, unless these
+        are {0, 1} or {-1, 1}.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
         same as two rows. Those above 0 must lie within a factor of 1e250 of each other.
@@ -222,7 +222,9 @@ def _test(found, hypothesis):
 
 def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
     """Names of the classes but the reference, `SoftmaxModels` of the rows, and the reference."""
-    found = check_class_vectors(y_true, y_proba, sample_weight=sample_weight, labels=labels)
+    data = {"sample_weight": sample_weight, "labels": labels, "has_pos_label": False}
+    found = check_class_vectors(y_true, y_proba, **data)
+    is_bool = labels is None and isinstance(np.asarray(y_true).flat[0], bool | np.bool_)
     found = found.to_numpy()
     if found.is_soft:
         raise ValueError("y_true must hold labels; a soft label has no outcome to test.")
@@ -230,8 +232,11 @@ def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
     found = found.drop_absent()
     proba, target, weights = found.proba.astype(np.float64), found.target, found.weights
     _check_inside(proba)
-    names = np.arange(proba.shape[1]) if found.labels is None else np.asarray(found.labels)
-    names = names.tolist()
+    names = found.labels
+    if names is None:  # outcomes of two classes
+        names = [0, 1] if labels is None else labels
+        names = [False, True] if is_bool else names
+    names = np.asarray(names).tolist()
     member = None
     if clusters is not None:
         member = read_clusters(clusters, present)
@@ -241,14 +246,21 @@ def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
     check_weight_ratio(weights)
     place = 0
     if reference is not None:
-        check_option("reference", reference, tuple(names))
-        place = names.index(reference)
+        place = _find_reference(reference, names)
     _check_classes(names, target)
     others = np.delete(np.arange(len(names)), place)
     log_odds = np.log(proba[:, others]) - np.log(proba[:, [place]])
     targets = np.equal.outer(others, target).astype(np.float64)
     models = SoftmaxModels(log_odds.T, targets, weights, member=member)
     return [names[k] for k in others], models, names[place]
+
+
+def _find_reference(reference, names):
+    if np.isscalar(reference) and reference in names:
+        return names.index(reference)
+    shown = ", ".join(show_label(name) for name in names)
+    hint = suggest_name(reference, [name for name in names if isinstance(name, str)])
+    raise ValueError(f"reference must be one of {shown}; got {reference!r}.{hint}")
 
 
 def _check_classes(names, target):
@@ -322,10 +334,10 @@ def _describe_coefficients(names, models, large, level):
 
 def _bound(models, fit, contrast, level, hypothesis=0.0, spread=1.0, *, is_restricted=False):
     """Estimate of a contrast, its standard error and its interval."""
+    if not models.determines(fit, contrast, spread):
+        return _UNKNOWN
     variance, degrees = models.tell(fit, contrast, is_restricted=is_restricted)
     error = float(np.sqrt(variance))
-    if not error * spread < _LARGEST_ERROR:
-        return _UNKNOWN
     estimate = hypothesis + float(contrast @ fit.values)
     half = -error * float(stdtrit(degrees, (1 - level) / 2))
     return estimate, error, estimate - half, estimate + half

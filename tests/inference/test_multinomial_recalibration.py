@@ -177,12 +177,34 @@ def test_labels_of_any_type(rng):
     expected = multinomial_recalibration(y, proba)
     codes = np.searchsorted(NAMES, y)
     for labels, reference in ((y.astype(object), "a"), (codes, 0), (codes.astype(float), 0.0)):
-        found = multinomial_recalibration(labels, proba)
+        found = multinomial_recalibration(labels, proba, reference=reference)
         assert found.reference == reference
         assert type(found.reference) is type(reference)
         np.testing.assert_array_equal(found.table["slope"], expected.table["slope"])
     names = found.coefficients["term"].tolist()[:3]
     assert names == ["intercept", "log odds of 1.0", "log odds of 2.0"]
+
+
+def test_bool_labels_keep_their_names(rng):
+    v = rng.uniform(0.1, 0.9, 100)
+    y = rng.random(100) < v
+    for rows in ((y, v), (y.astype(object), np.column_stack([1 - v, v]))):
+        found = multinomial_recalibration(*rows)
+        assert found.reference is False
+        assert found.table["class"].tolist() == [True]
+    found = multinomial_recalibration(y, v, reference=True)
+    assert found.reference is True
+    assert found.table["class"].tolist() == [False]
+
+
+def test_a_single_column_of_other_labels_needs_their_order(rng):
+    v = rng.uniform(0.1, 0.9, 100)
+    y = (rng.random(100) < v).astype(int)
+    names = np.array(["no", "yes"])
+    with pytest.raises(ValueError, match="labels must name both classes of the single column"):
+        multinomial_recalibration(names[y], v)
+    found = multinomial_recalibration(names[y], v, labels=names)
+    assert found.table["slope"][0] == multinomial_recalibration(y, v).table["slope"][0]
 
 
 def test_weights_of_any_scale(rng):
@@ -213,6 +235,26 @@ def test_separated_outcomes_and_dependent_log_odds(rng):
     assert found.table.notna().all(axis=None)
     statistic = found.slope_test.statistic
     assert found.slope_test.pvalue == pytest.approx(chi2.sf(statistic, 2))
+
+
+@pytest.mark.parametrize("n", [40, 200, 1000])
+@pytest.mark.parametrize("seed", range(10))
+def test_separated_outcomes_have_no_slope(n, seed):
+    """Whatever is left of the residuals; two rows that overlap on each side make it finite."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, 3))
+    proba, y = softmax(logits, axis=1), logits.argmax(axis=1)
+    found = multinomial_recalibration(y, proba)
+    assert found.table["slope"].isna().all()
+    assert np.isposinf(found.table["slope_high"]).all()
+    v, y = expit(logits[:, 0]), logits[:, 0] > 0
+    assert multinomial_recalibration(y, v).table["slope"].isna().all()
+    order = np.argsort(v)
+    middle = np.searchsorted(v[order], 0.5)
+    y[order[middle - 1 : middle + 1]] = True, False
+    cox = cox_recalibration(y, v).slope
+    slope = multinomial_recalibration(y, v).table["slope"][0]
+    assert slope == pytest.approx(cox.estimate, rel=1e-4)
 
 
 def test_coverage_of_intervals_and_level_of_tests():

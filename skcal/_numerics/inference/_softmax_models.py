@@ -36,6 +36,9 @@ _NOTHING_NEW = 1e-6
 # Directions in which the information is a smaller share of the largest are not told apart.
 _FLAT = 1e-12
 _SMALLEST = 1e-15
+# An error from one average row of more than this times the estimate, and the unit, is that of an
+# infinite one: else 1 row in 1e6 would have to tell all.
+_LARGEST_ERROR = 1e3
 _LEAST_DEGREES = 0.1
 
 
@@ -46,7 +49,7 @@ class SoftmaxFit(NamedTuple):
     values: np.ndarray  # the parameters
     loss: float  # mean log loss
     residuals: np.ndarray  # (n_equations, n_rows): targets minus chances
-    chances: np.ndarray
+    chances: np.ndarray  # of the classes but the reference
     information: np.ndarray  # of all theta, per row of weight 1
 
 
@@ -102,12 +105,12 @@ class SoftmaxModels:
         """The `SoftmaxFit` of a model."""
 
         def evaluate(values):
-            loss, residuals, chances = self._expand(values @ basis)
+            loss, residuals, chances, rests = self._expand(values @ basis)
             gradient = -basis @ ((residuals * self.shares) @ self.columns.T).ravel()
 
             def step(_):  # all are free, as none has a bound
                 damping = np.diag(DAMPING * (basis**2).sum(axis=1))
-                hessian = basis @ self._form_information(chances) @ basis.T
+                hessian = basis @ self._form_information(chances, rests) @ basis.T
                 return solve_newton_step(hessian + damping, gradient)
 
             return loss, gradient, step
@@ -115,8 +118,8 @@ class SoftmaxModels:
         values = np.zeros(len(basis))
         if len(basis):
             values, _ = minimize_convex(evaluate, values)
-        loss, residuals, chances = self._expand(values @ basis)
-        information = self._form_information(chances)
+        loss, residuals, chances, rests = self._expand(values @ basis)
+        information = self._form_information(chances, rests)
         return SoftmaxFit(basis, values, float(loss), residuals, chances, information)
 
     def compare(self, small, large):
@@ -134,16 +137,23 @@ class SoftmaxModels:
             pvalue = clip_pvalue(fdtrc(n_terms, known, scaled))
         return Gain(statistic, n_terms, pvalue, gain)
 
+    def determines(self, fit, contrast, spread=1.0):
+        """Whether a contrast of the parameters of a fit has an estimate, in units of 1 / `spread`.
+
+        Where outcomes are separated the likelihood rises for ever, and the search for its maximum
+        stops where next to no information is left. Residuals, of which nothing is left either,
+        cannot tell.
+        """
+        variance = contrast @ self._invert(fit, contrast)
+        largest = _LARGEST_ERROR * (1 / spread + abs(contrast @ fit.values))
+        return bool(0 <= variance < largest**2)
+
     def tell(self, fit, contrast, *, is_restricted=False):
         """Variance of a contrast of the parameters of a fit, and its degrees of freedom.
 
         A model that is restricted may be wrong, so that outcomes vary more than it says.
         """
-        information = fit.basis @ fit.information @ fit.basis.T
-        # Of separated outcomes nothing is left; the variance is then as good as infinite.
-        information += _SMALLEST * np.diag(np.diag(information) + _SMALLEST)
-        direction = np.linalg.solve(information, contrast)
-        moves = self._move((direction @ fit.basis)[None])
+        moves = self._move((self._invert(fit, contrast) @ fit.basis)[None])
         pulls, spread = self._pull(fit, moves)[0], self._spread(fit, moves)[0]
         variance = float(self.shares @ spread)
         squares = self.shares @ pulls**2, self.shares**2 @ pulls**2
@@ -155,6 +165,13 @@ class SoftmaxModels:
             mean_square, self.shares * pulls, self.shares * spread, self.shares, self.member
         )
         return variance / telling.n_rows, telling.degrees
+
+    def _invert(self, fit, contrast):
+        """The inverse information of a fit times a contrast."""
+        information = fit.basis @ fit.information @ fit.basis.T
+        # Of separated outcomes nothing is left; the variance is then as good as infinite.
+        information += _SMALLEST * np.diag(np.diag(information) + _SMALLEST)
+        return np.linalg.solve(information, contrast)
 
     def _count_terms(self, small, basis):
         """A `Telling` of what the larger model has beyond the smaller one."""
@@ -184,21 +201,25 @@ class SoftmaxModels:
         return Telling(0.0 if np.isnan(n_rows) else n_rows, degrees)
 
     def _expand(self, theta):
-        """Mean log loss, residuals and chances."""
+        """Mean log loss, residuals, chances, and what they leave to all other classes."""
         scores = self.log_odds + theta.reshape(self.places.shape) @ self.columns
         top = np.concatenate([np.zeros((1, scores.shape[1])), scores])
         total = logsumexp(top, axis=0)
         chances = np.exp(scores - total)
         loss = self.shares @ (total - (self.targets * scores).sum(axis=0))
-        return loss, self.targets - chances, chances
+        # Not 1 minus a chance: where outcomes are separated these are all that is left.
+        everyone = np.exp(top - total)
+        rests = np.array([np.delete(everyone, k, axis=0).sum(axis=0) for k in range(1, len(top))])
+        return loss, self.targets - chances, chances, rests
 
-    def _form_information(self, chances):
+    def _form_information(self, chances, rests):
         """sum_i s_i p_k (1{k = l} - p_l) x_c x_d for the coefficients (k, c) and (l, d)."""
         n_equations, n_columns = self.places.shape
         found = np.empty((n_equations, n_columns, n_equations, n_columns))
         for k in range(n_equations):
             for other in range(n_equations):
-                curvature = self.shares * chances[k] * ((k == other) - chances[other])
+                factor = -chances[other] if k != other else rests[k]
+                curvature = self.shares * chances[k] * factor
                 found[k, :, other] = (self.columns * curvature) @ self.columns.T
         return found.reshape(self.places.size, self.places.size)
 
@@ -213,7 +234,7 @@ class SoftmaxModels:
     def _spread(self, fit, moves):
         """Information of each row on directions: the variance of its moves."""
         mean = np.einsum("ki,dki->di", fit.chances, moves)
-        return np.einsum("ki,dki->di", fit.chances, moves**2) - mean**2
+        return np.maximum(np.einsum("ki,dki->di", fit.chances, moves**2) - mean**2, 0.0)
 
 
 def orthonormalize(columns, shares):
