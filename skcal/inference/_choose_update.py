@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from skcal._input._clusters import read_clusters, unite_copies
 from skcal._input._design import read_design
@@ -17,6 +17,7 @@ from skcal._input._independent_rows import (
 )
 from skcal._input._validation import check_inside
 from skcal._numerics.inference import _closed_test as closed_test
+from skcal._numerics.inference._cox import CoxLikelihood
 from skcal._numerics.inference._softmax_models import SoftmaxModels
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
@@ -164,7 +165,9 @@ def choose_update(
     they are read by Hotelling's distribution: of samples of 40 clusters of 25 rows 1.2 % got an
     update, and 3.0 % of those of 100 clusters of 10.
 
-    If all predictions are equal, no slope is identified, and "slope" is left out.
+    If all predictions are equal, no slope is identified, and "slope" is left out. Where a threshold
+    of the predictions separates the outcomes, its slope is infinite, and the intercept what
+    :func:`cox_recalibration` says.
 
     References
     ----------
@@ -221,13 +224,22 @@ def _make_models(sample, columns, clusters, present):
     return SoftmaxModels(logit(predictions)[None], outcomes[None], weights, columns, member=member)
 
 
+def _find_limits(models):
+    """Intercept and slope where a threshold of the predictions separates the outcomes."""
+    inside = np.clip(expit(models.log_odds[0]), 0.0, np.nextafter(1.0, 0.0))
+    fit = CoxLikelihood(inside, models.targets[0], models.shares).fit()
+    return fit.intercept, fit.slope
+
+
 def _describe(models, updates):
     """The table of updates."""
-    mean = float(models.shares @ models.log_odds[0])
+    mean, spread = float(models.shares @ models.log_odds[0]), np.linalg.norm(models.places)
     table = []
     for name, fit, test in updates:
         slope = 1.0 + (fit.values[1] if name == "slope" else 0.0)
         intercept = fit.values[0] + (1.0 - slope) * mean if len(fit.values) else 0.0
+        if name == "slope" and not models.determines(fit, np.array([0.0, 1.0]), spread):
+            intercept, slope = _find_limits(models)
         if name == "revision":
             intercept = slope = np.nan
         tested = (np.nan,) * 3 if test is None else (test.statistic, test.n_terms, test.pvalue)

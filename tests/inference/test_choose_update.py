@@ -139,10 +139,28 @@ def test_equal_predictions_have_no_slope():
     assert choice.table["statistic"][0] == pytest.approx(statistic, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8])
+def test_limits_of_separated_outcomes(seed, threshold):
+    """They are those of `cox_recalibration`, as long as no two rows overlap."""
+    rng = np.random.default_rng(seed)
+    v, w = rng.uniform(0.05, 0.95, 200), rng.uniform(0.2, 3, 200)
+    for y, sign in ((v > threshold, 1), (v < threshold, -1)):
+        for rows in ({}, {"sample_weight": w}):
+            row, cox = choose_update(y, v, **rows).table.iloc[2], cox_recalibration(y, v, **rows)
+            assert row["slope"] == sign * np.inf == cox.slope.estimate
+            assert row["intercept"] == cox.intercept.estimate
+        order = np.argsort(v)
+        middle = np.searchsorted(v[order], threshold)
+        y[order[middle - 1 : middle + 1]] = y[order[[middle, middle - 1]]]
+        assert np.isfinite(choose_update(y, v).table["slope"]).all()
+
+
 def test_separated_outcomes():
     v = np.linspace(0.1, 0.9, 40)
     choice = choose_update(v > 0.45, v, labels=[False, True])
     assert choice.update == "slope"
+    assert choice.table["slope"][2] == np.inf
     assert np.isfinite(choice.table["pvalue"][:2]).all()
     statistic = 2 * -np.log(np.where(v > 0.45, v, 1 - v)).sum()
     assert choice.table["statistic"][0] == pytest.approx(statistic, rel=1e-6)
