@@ -6,7 +6,9 @@
 Log odds of the model are normal with a standard deviation of 1. Those of the truth are
 :math:`a + b x`, with a and b of each centre normal around 0 and 1, and standard deviations of tau
 and tau / 2. The mean is that of all centres on the scale on which estimates are pooled, and a
-prediction interval covers by the share of the true values of all centres that it holds.
+prediction interval covers by the share of the true values of all centres that it holds. Shares are
+of the samples that are answered: five centres of three events may have no two with both outcomes,
+or with a slope.
 """
 
 import sys
@@ -60,13 +62,17 @@ def try_centres(n_centres, n_events, spread, truth, seed):
     x = rng.normal(MIDDLE, 1, sizes.sum())
     y = (rng.random(len(x)) < expit(level + slope * x)).astype(int)
     centre = np.repeat(np.arange(n_centres), sizes)
+    n_seen = np.bincount(centre, y)
+    if np.count_nonzero((n_seen > 0) & (n_seen < sizes)) < 2:
+        return np.full(2 * len(STATISTICS), np.nan)
     found = pooled_validation(y, expit(x), centre, labels=[0, 1])
     cells = []
     for name in STATISTICS:
         one, values, scale = getattr(found, name), truth[name], SCALES.get(name, np.asarray)
         mean = scale(values).mean()
         inside = (one.low_of_next <= values) & (values <= one.high_of_next)
-        cells += [scale(one.low) <= mean <= scale(one.high), inside.mean()]
+        covers = [scale(one.low) <= mean <= scale(one.high), inside.mean()]
+        cells += [np.nan, np.nan] if np.isnan(one.estimate) else covers
     return np.array(cells, dtype=float)
 
 
@@ -79,7 +85,7 @@ def tabulate(n_samples, word):
                     continue
                 truth = find_truth(*draw_centres(np.random.default_rng(1), N_CENTRES, spread))
                 seeds = show_progress(range(n_samples), ", ".join(case))
-                shares = np.mean(
+                shares = np.nanmean(
                     [try_centres(n_centres, n_events, spread, truth, seed) for seed in seeds],
                     axis=0,
                 )
