@@ -49,7 +49,7 @@ class ACalibration(NamedTuple):
 
 
 def a_calibration(
-    event: ArrayLike | None,
+    event: ArrayLike,
     survival: ArrayLike,
     *,
     survival_before: ArrayLike | None = None,
@@ -64,21 +64,15 @@ def a_calibration(
 
     Parameters
     ----------
-    event : array-like of shape (n_samples,), or None
-        1 or True where the event was seen, 0 or False where the row was censored. None says that of
-        each event two times are known between which it came (interval censoring), see `survival`
-        and `survival_before`.
+    event : array-like of shape (n_samples,)
+        1 or True where the event was seen, 0 or False where the row was censored.
     survival : array-like of shape (n_samples,)
         Predicted probability, in [0, 1], to survive the time of the event, or that at which the row
-        was censored: :math:`S(t_i \mid x_i)`. :func:`survival_at` reads it from curves. With
-        `event` None, to survive the later one of the two times, and 0 for rows without an event.
+        was censored: :math:`S(t_i \mid x_i)`. :func:`survival_at` reads it from curves.
     survival_before : array-like of shape (n_samples,), default=None
         Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
-        below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
-        time is continuous, so that both are the same. With `event` None, to survive the earlier one
-        of the two times, when the row was last seen without the event. A `survival` of 0 says that
-        there was no event: if curves fall to 0, name `event`, and give both for rows with one, and
-        the earlier one twice for the others.
+        below `survival`. Needed in discrete time, such as whole weeks, and where events come
+        between two visits, see Notes; None says that time is continuous, so that both are the same.
     survival_entry : array-like of shape (n_samples,), default=None
         For rows that came under observation late: the predicted probability of surviving up to
         then, above 0 and not below `survival` and `survival_before`. None says that all rows are
@@ -141,8 +135,9 @@ def a_calibration(
     :func:`d_calibration` in 14 %; a wrong shape of the curve in 89 % and 42 %.
 
     In discrete time the survival probability at the time of an event is only known to lie between
-    :math:`S(t)` and :math:`S(t-)`, or those of two visits, where right models spread it evenly; it
-    is drawn from there. At equal times events come before censoring.
+    :math:`S(t)` and :math:`S(t-)`, where right models spread it evenly; it is drawn from there. An
+    event between two visits lies between the probabilities of surviving up to these, likewise, see
+    :func:`d_calibration`. At equal times events come before censoring.
 
     A row that was first observed at v > 0 goes through the bins from :math:`S(v)` on: where a or b
     is above that, :math:`S(v)` takes its place. Entry may depend on the predictions, but given

@@ -52,7 +52,7 @@ class DCalibration(NamedTuple):
 
 
 def d_calibration(
-    event: ArrayLike | None,
+    event: ArrayLike,
     survival: ArrayLike,
     *,
     survival_before: ArrayLike | None = None,
@@ -65,21 +65,15 @@ def d_calibration(
 
     Parameters
     ----------
-    event : array-like of shape (n_samples,), or None
-        1 or True where the event was seen, 0 or False where the row was censored. None says that of
-        each event two times are known between which it came (interval censoring), see `survival`
-        and `survival_before`.
+    event : array-like of shape (n_samples,)
+        1 or True where the event was seen, 0 or False where the row was censored.
     survival : array-like of shape (n_samples,)
         Predicted probability, in [0, 1], to survive the time of the event, or that at which the row
-        was censored: :math:`S(t_i \mid x_i)`. :func:`survival_at` reads it from curves. With
-        `event` None, to survive the later one of the two times, and 0 for rows without an event.
+        was censored: :math:`S(t_i \mid x_i)`. :func:`survival_at` reads it from curves.
     survival_before : array-like of shape (n_samples,), default=None
         Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
-        below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
-        time is continuous, so that both are the same. With `event` None, to survive the earlier one
-        of the two times, when the row was last seen without the event. A `survival` of 0 says that
-        there was no event: if curves fall to 0, name `event`, and give both for rows with one, and
-        the earlier one twice for the others.
+        below `survival`. Needed in discrete time, such as whole weeks, and where events come
+        between two visits, see Notes; None says that time is continuous, so that both are the same.
     survival_entry : array-like of shape (n_samples,), default=None
         For rows that came under observation late: the predicted probability of surviving up to
         then, above 0 and not below `survival` and `survival_before`. None says that all rows are
@@ -123,21 +117,22 @@ def d_calibration(
     distribution calibration of Haider et al. [1]_). Of some rows only an interval is known in which
     it lies, evenly spread: of a row that is censored where survival is s, [0, s]; of an event in
     discrete time, :math:`[S(t), S(t-)]`, as for the :func:`probability integral transform
-    <skcal.regression.probability_integral_transform>` of counts [2]_; of an event between two
-    visits, what survival was predicted at these. Such a row is shared among the bins as its
-    interval is. With :math:`N_k` rows in bin k of B,
+    <skcal.regression.probability_integral_transform>` of counts [2]_. Such a row is shared among
+    the bins as its interval is. With :math:`N_k` rows in bin k of B,
 
     .. math:: \chi^2 = \frac{B}{n} \sum_k \Bigl(N_k - \frac{n}{B}\Bigr)^2,
 
     compared with the chi-squared distribution of B - 1 degrees of freedom. Shares vary less than
     rows, so that p is too large where many rows are censored, or times are few. With `randomized`
     each row is drawn, not shared: p has its level, and the test more power, but both depend on the
-    draws. With visits that are one to three years apart, it rejected at 5 % one of 3000 right
-    models of 500 rows, and 5 % of them with `randomized`.
+    draws.
 
-    With `event` None the ends of an interval must not tell of the event what the features do not:
-    visits that are planned do not, and those of rows that fall ill do. An infinite end is
-    censoring, and its `survival` 0.
+    An event between two visits (interval censoring) lies between the probabilities of surviving up
+    to the later one, its `survival`, and up to the earlier one, its `survival_before`. A row
+    without an event so far is censored at its last visit, with this probability twice. The visits
+    must not tell of the event what the features do not: those that are planned do not, and those of
+    rows that fall ill do. With visits that are one to three years apart, the test rejected at 5 %
+    one of 3000 right models of 500 rows, and 5 % of them with `randomized`.
 
     At equal times events come before censoring: `survival` of a censored row is that to survive its
     time.
@@ -191,21 +186,13 @@ def d_calibration(
 def read_survival(event, survival, survival_before, survival_entry):
     """Events as booleans, and probabilities to survive a time, up to just before, and the entry."""
     values = _read_probabilities("survival", survival)
-    is_event = None if event is None else _read_events(event, values)
+    is_event = _read_events(event, values)
     before, entry, lower = values, np.ones(len(values)), "survival"
-    if survival_before is not None:
-        before = _read_not_below("survival_before", survival_before, "survival", values)
-        lower = "survival_before"
-    elif event is not None:
+    if survival_before is None:
         _warn_of_ties(values[is_event])
     else:
-        raise ValueError(
-            "survival_before must be given if event is None: the probability of surviving up to "
-            "the time at which each row was last seen without the event."
-        )
-    if event is None:
-        is_event = values > 0
-        values = np.where(is_event, values, before)
+        before = _read_not_below("survival_before", survival_before, "survival", values)
+        lower = "survival_before"
     if survival_entry is not None:
         entry = _read_not_below("survival_entry", survival_entry, lower, before, _EXPLAIN_ENTRY)
         if not entry.all():
@@ -218,6 +205,12 @@ def read_survival(event, survival, survival_before, survival_entry):
 
 def _read_events(event, values):
     """Events as booleans, one for each value."""
+    if event is None:
+        raise ValueError(
+            "event must hold 1 or 0 for each row, whether its event was seen; got None. An event "
+            "between two visits is 1: give the probabilities of surviving up to both as survival "
+            "and survival_before."
+        )
     event = read_numbers("event", event)
     if event.shape != values.shape:
         raise ValueError(

@@ -44,7 +44,7 @@ class MartingaleTest(NamedTuple):
 
 
 def martingale_test(
-    event: ArrayLike | None,
+    event: ArrayLike,
     survival: ArrayLike,
     *,
     survival_before: ArrayLike | None = None,
@@ -58,21 +58,15 @@ def martingale_test(
 
     Parameters
     ----------
-    event : array-like of shape (n_samples,), or None
-        1 or True where the event was seen, 0 or False where the row was censored. None says that of
-        each event two times are known between which it came (interval censoring), see `survival`
-        and `survival_before`.
+    event : array-like of shape (n_samples,)
+        1 or True where the event was seen, 0 or False where the row was censored.
     survival : array-like of shape (n_samples,)
         Predicted probability, in [0, 1], to survive the time of the event, or that at which the row
-        was censored: :math:`S(t_i \mid x_i)`. :func:`survival_at` reads it from curves. With
-        `event` None, to survive the later one of the two times, and 0 for rows without an event.
+        was censored: :math:`S(t_i \mid x_i)`. :func:`survival_at` reads it from curves.
     survival_before : array-like of shape (n_samples,), default=None
         Predicted probability to survive up to just before this time, :math:`S(t_i - \mid x_i)`, not
-        below `survival`. Needed in discrete time, such as whole weeks, see Notes; None says that
-        time is continuous, so that both are the same. With `event` None, to survive the earlier one
-        of the two times, when the row was last seen without the event. A `survival` of 0 says that
-        there was no event: if curves fall to 0, name `event`, and give both for rows with one, and
-        the earlier one twice for the others.
+        below `survival`. Needed in discrete time, such as whole weeks, and where events come
+        between two visits, see Notes; None says that time is continuous, so that both are the same.
     survival_entry : array-like of shape (n_samples,), default=None
         For rows that came under observation late: the predicted probability of surviving up to
         then, above 0 and not below `survival` and `survival_before`. None says that all rows are
@@ -115,11 +109,12 @@ def martingale_test(
     events as there were. Censoring may depend on the predictions, but given these not on the event.
 
     In discrete time the survival probability at the time of an event is only known to lie between
-    :math:`S(t)` and :math:`S(t-)`, or those of two visits, where right models spread it evenly, as
-    they do the :func:`probability integral transform
-    <skcal.regression.probability_integral_transform>` of counts. With U uniform on this interval
-    the row counts with the mean of :math:`-\log U` in E, and the variance is E minus the variances
-    of :math:`-\log U`, summed over events.
+    :math:`S(t)` and :math:`S(t-)`, where right models spread it evenly, as they do the
+    :func:`probability integral transform <skcal.regression.probability_integral_transform>` of
+    counts. With U uniform on this interval the row counts with the mean of :math:`-\log U` in E,
+    and the variance is E minus the variances of :math:`-\log U`, summed over events. An event
+    between two visits lies between the probabilities of surviving up to these, likewise, see
+    :func:`d_calibration`.
 
     A row that was first observed at v > 0 has survived v, or it would not be among the rows. From
     then on, :math:`\log S(v \mid x) - \log S(t \mid x)` events are expected of it [2]_. Entry may

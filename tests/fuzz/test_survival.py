@@ -87,16 +87,9 @@ def beside(rows, **probabilities):
     }
 
 
-@hostile(
-    options(d_calibration, random_state=0),
-    rows=SURVIVAL,
-    before=BEFORE,
-    entry=ENTRY,
-    is_between=st.booleans(),
-)
-def test_d_calibration(rows, before, entry, is_between, **arguments):
-    event = None if is_between else rows[0]
-    found = d_calibration(event, rows[1], **beside(rows, before=before, entry=entry), **arguments)
+@hostile(options(d_calibration, random_state=0), rows=SURVIVAL, before=BEFORE, entry=ENTRY)
+def test_d_calibration(rows, before, entry, **arguments):
+    found = d_calibration(*rows, **beside(rows, before=before, entry=entry), **arguments)
     np.testing.assert_allclose(found.shares.sum(), 1)
     assert (found.shares > -1e-9).all()
     assert 0 < found.pvalue <= 1
