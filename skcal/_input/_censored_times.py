@@ -189,16 +189,15 @@ def _advise_on_axes(name, found, shape):
     return f" Of several kinds of events pass those of one: {' or '.join(ways)}." if ways else ""
 
 
-def read_row_times(time, *, allow_infinity=False):
-    """Times of rows, not negative and finite, or infinite where that is allowed, as float64."""
+def read_row_times(time):
+    """Times of rows, finite and not negative, as float64."""
     time = read_numbers("time", time).astype(np.float64)
     if time.ndim != 1 or len(time) == 0:
         raise ValueError(f"time must be one-dimensional and not empty; got shape {time.shape}.")
-    is_good = (time >= 0) & (np.isfinite(time) | allow_infinity)
+    is_good = np.isfinite(time) & (time >= 0)
     if not is_good.all():
         bad = np.flatnonzero(~is_good)[0]
-        need = "be a number, not negative" if allow_infinity else "be finite and not negative"
-        raise ValueError(f"time must {need}; got {time[bad]} at row {bad}.")
+        raise ValueError(f"time must be finite and not negative; got {time[bad]} at row {bad}.")
     return time
 
 

@@ -26,7 +26,7 @@ def survival_at(time: float | ArrayLike, survival: ArrayLike, *, times: ArrayLik
     ----------
     time : float or array-like of shape (n_samples,)
         Time of the event of each row, of its censoring, or of its entry, or one time for all; from
-        0 to the last of `times`, or infinite, which nobody survives.
+        0 to the last of `times`.
     survival : array-like of shape (n_samples, n_times)
         Predicted probabilities to have no event up to each of the times, which do not rise.
     times : array-like of shape (n_times,)
@@ -87,10 +87,7 @@ def survival_at(time: float | ArrayLike, survival: ArrayLike, *, times: ArrayLik
             f"for each of times; got shape {curves.shape}."
         )
     is_one = isinstance(time, Real) or getattr(time, "ndim", 1) == 0
-    given = np.full(len(curves), time) if is_one else time
-    places = read_row_times(given, allow_infinity=True)
-    is_end = np.isinf(places)
-    places = np.where(is_end, 0.0, places)
+    places = read_row_times(np.full(len(curves), time) if is_one else time)
     known = read_numbers("times", times).astype(np.float64)
     if known.ndim != 1 or len(known) == 0:
         raise ValueError(f"times must be one-dimensional and not empty; got shape {known.shape}.")
@@ -108,7 +105,7 @@ def survival_at(time: float | ArrayLike, survival: ArrayLike, *, times: ArrayLik
         curves[:, 0] = 1.0
     else:
         known, curves = np.insert(known, 0, 0.0), np.insert(curves, 0, 1.0, axis=1)
-    return np.where(is_end, 0.0, read_between(places, known, curves))
+    return read_between(places, known, curves)
 
 
 def _refuse_losses_at_start(first):

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from skcal._numerics.survival._censoring import expect_events
-from skcal.survival import a_calibration, d_calibration, martingale_test, survival_at
+from skcal.survival import a_calibration, d_calibration, martingale_test
 from tests.chance import most_of
 
 TESTS = d_calibration, a_calibration, martingale_test
@@ -101,20 +101,6 @@ def test_late_entry(rng):
         found = test(event, survival, survival_before=before, survival_entry=entry)
         expected = test(event, survival / entry, survival_before=before / entry)
         np.testing.assert_allclose(found[0], expected[0], rtol=1e-10)
-
-
-def test_curves_at_the_end_of_time():
-    grid, curves = [1.0, 2.0], [[0.5, 0.25]] * 4
-    found = survival_at([0, 1.5, 2, np.inf], curves, times=grid)
-    np.testing.assert_allclose(found, [1, np.sqrt(0.125), 0.25, 0])
-    np.testing.assert_array_equal(survival_at(np.inf, curves, times=grid), 0)
-    for time, message in (
-        ([1, 2, np.nan, np.inf], "time must be a number, not negative; got nan at row 2"),
-        ([1, 2, -np.inf, np.inf], "time must be a number, not negative; got -inf at row 2"),
-        ([1, 2, 3, np.inf], "time must not be later than the last of times, 2; got 3 at row 2"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            survival_at(time, curves, times=grid)
 
 
 @pytest.mark.parametrize("visits", [[0.7], [0.9, 0.5, 0.45], [0.99, 0.3, 0.01]])

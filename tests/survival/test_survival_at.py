@@ -65,7 +65,8 @@ def test_tables_with_time_0_and_single_precision():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"time": [1, -1]}, "^time must be a number, not negative"),
+        ({"time": [1, -1]}, "^time must be finite and not negative"),
+        ({"time": [1, np.inf]}, "^time must be finite and not negative; got inf at row 1"),
         ({"time": [[1, 2]]}, "^time must be one-dimensional"),
         (
             {"time": [1, 3]},
