@@ -10,6 +10,7 @@ from skcal._input._predicted._distributions import unwrap
 from skcal._input._predicted._points import (
     Ensemble,
     Quantiles,
+    find_level,
     read_member_weights,
     read_members,
     sort_quantiles,
@@ -18,9 +19,6 @@ from skcal._input._predicted._response_rows import check_values, read_pit
 from skcal._input._validation import check_sample_weight
 from skcal._numerics.distributions._regression import bias_of_quantiles
 from skcal._tools._typing import ArrayLike
-
-# Levels that differ by less do so by rounding.
-_ROUNDING = 1e-9
 
 
 def forecast_bias(
@@ -95,12 +93,8 @@ def forecast_bias(
     distribution = unwrap(distribution)
     if isinstance(distribution, Quantiles):
         values, levels = sort_quantiles("distribution", distribution, len(targets))
-        place = np.argmin(np.abs(levels - 0.5))
-        if abs(levels[place] - 0.5) > _ROUNDING:
-            raise ValueError(
-                f"The levels of distribution must hold 0.5, the median; got {levels.tolist()}."
-            )
-        bias = bias_of_quantiles(targets, values, levels, place)
+        median = find_level("The levels of distribution", levels, 0.5)
+        bias = bias_of_quantiles(targets, values, levels, median)
     elif isinstance(distribution, Ensemble):
         members = read_members(
             "distribution", distribution, len(targets), missing=True, weighted=True

@@ -6,11 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skcal._input._predicted._points import (
-    check_levels,
-    read_quantiles,
-    refuse_crossing,
-)
+from skcal._input._predicted._points import are_equal, check_levels, read_ascending
 from skcal._input._predicted._response_rows import check_values, read_intervals
 from skcal._input._validation import check_sample_weight
 from skcal._numerics.distributions._predictive_scores import (
@@ -19,10 +15,7 @@ from skcal._numerics.distributions._predictive_scores import (
 )
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal.regression._score_averages import average_scores
-
-# Levels that differ by less do so by rounding.
-_ROUNDING = 1e-9
+from skcal.regression._score_averages import average_scores, mark_overflow
 
 
 @as_record
@@ -326,16 +319,12 @@ def weighted_interval_score_decomposition(
     targets = check_values("y_true", y_true)
     weights = check_sample_weight(sample_weight, len(targets))
     levels = check_levels("quantiles", quantiles)
-    values = read_quantiles("y_quantiles", y_quantiles, len(targets), levels)
-    order = np.argsort(levels)
-    levels, values = levels[order], values[:, order]
-    is_single = np.abs(levels + levels[::-1] - 1) > _ROUNDING
-    if is_single.any():
+    values, levels = read_ascending("y_quantiles", y_quantiles, len(targets), levels)
+    if not are_equal(levels, 1 - levels[::-1]).all():
         raise ValueError(
             "quantiles must hold 1 - q for each level q, the other end of its interval; "
             f"got {levels.tolist()}. pinball_loss takes all levels."
         )
-    refuse_crossing("y_quantiles", values)
     with np.errstate(over="ignore"):
         parts = split_weighted_interval_score(targets, values, levels)
     return _average_parts(parts, values, weights)
@@ -343,7 +332,6 @@ def weighted_interval_score_decomposition(
 
 def _average_parts(parts, predictions, weights):
     """Means of parts of rows, which are infinite only where predictions are."""
-    is_infinite = np.isinf(predictions).any(axis=1)
-    parts = np.where(np.isinf(parts) & ~is_infinite, np.nan, parts)
+    parts = mark_overflow(parts, predictions)
     means = [average_scores(part, weights, may_diverge=True) for part in parts]
     return IntervalScoreDecomposition(sum(means), *means)

@@ -47,7 +47,7 @@ from skcal._numerics.distributions._predictive_scores import (
 )
 from skcal._numerics.distributions._squared_integral import integrate_squares
 from skcal._tools._typing import ArrayLike
-from skcal.regression._score_averages import average_scores, mark_infinite
+from skcal.regression._score_averages import average_scores, mark_overflow
 
 # Beyond a number, and quantiles from above, by SciPy's first and second kind of distributions.
 _SF, _ISF = ("sf", "ccdf"), ("isf", "iccdf")
@@ -303,7 +303,7 @@ def _score_quantiles(name, targets, values, quantiles):
     values = read_quantiles(name, values, len(targets), levels)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = score_pinball(targets[:, None], values, levels).mean(axis=1)
-    return mark_infinite(scores, values)
+    return mark_overflow(scores, values)
 
 
 def _score_family(targets, distribution):

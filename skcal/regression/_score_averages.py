@@ -3,10 +3,10 @@
 import numpy as np
 
 
-def mark_infinite(scores, predictions):
-    """Scores that are infinite where a prediction is, and NaN where only its score is too large."""
-    is_infinite = np.isinf(predictions).any(axis=1)
-    return np.where(is_infinite, np.inf, np.where(np.isinf(scores), np.nan, scores))
+def mark_overflow(scores, predictions):
+    """Scores of rows, NaN where one is infinite and no prediction is."""
+    is_finite = np.isfinite(predictions).all(axis=1)
+    return np.where(np.isinf(scores) & is_finite, np.nan, scores)
 
 
 def average_scores(scores, weights, may_diverge=False):

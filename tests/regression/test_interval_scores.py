@@ -171,7 +171,7 @@ def test_right_forecasts_have_bias_zero(law):
         (lambda: weighted_interval_score([-1e308], [[1e308] * 2], quantiles=[0.1, 0.9]),
          "The score must be finite"),
         (lambda: interval_score_decomposition([0.0], [[1, 0]]), "they do in 1 of 1 rows"),
-        (lambda: forecast_bias([0.0], Quantiles([[0, 1]], [0.1, 0.9])), "must hold 0.5, the med"),
+        (lambda: forecast_bias([0.0], Quantiles([[0, 1]], [0.1, 0.9])), "must hold 0.5; got"),
         (lambda: forecast_bias([0.0], Quantiles([[1, 0]], [0.1, 0.5])), "must not cross"),
     ],
 )  # fmt: skip

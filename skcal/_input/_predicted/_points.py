@@ -10,7 +10,7 @@ from skcal._tools._show_record import as_record
 
 # Members of an ensemble that are sorted at a time.
 _BLOCK = 1 << 20
-# Ranks that differ by less from a whole number do so by rounding of the level.
+# Levels, and ranks and whole numbers, that differ by less do so by rounding.
 _ROUNDING = 1e-9
 
 
@@ -80,7 +80,7 @@ class Ensemble(NamedTuple):
             raise ValueError(f"q must lie strictly between 0 and 1; got {q}.")
         count = np.count_nonzero(~np.isnan(members), axis=1)
         rank = q * (count + 1)
-        rank = np.where(np.abs(rank - np.rint(rank)) < _ROUNDING, np.rint(rank), rank)
+        rank = np.where(are_equal(rank, np.rint(rank)), np.rint(rank), rank)
         if ((rank < 1) | (rank > count)).any():
             few = count.min()
             raise ValueError(
@@ -200,10 +200,7 @@ class Quantiles(NamedTuple):
         """
         levels = check_levels("levels", self.levels)
         values = read_quantiles("values", self.values, None, levels)
-        column = np.flatnonzero(np.abs(levels - q) < 1e-9)
-        if len(column) == 0:
-            raise ValueError(f"levels must hold {q:.6g}; got {levels.tolist()}.")
-        return values[:, column[0]]
+        return values[:, find_level("levels", levels, q)]
 
 
 def check_levels(name, levels):
@@ -216,6 +213,19 @@ def check_levels(name, levels):
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"{name} must lie strictly between 0 and 1; got {levels.tolist()}.")
     return levels
+
+
+def are_equal(levels, others):
+    """Whether levels are equal up to rounding."""
+    return np.abs(levels - others) < _ROUNDING
+
+
+def find_level(name, levels, level):
+    """Place of a level among others, which must hold it."""
+    places = np.flatnonzero(are_equal(levels, level))
+    if len(places) == 0:
+        raise ValueError(f"{name} must hold {level:.6g}; got {levels.tolist()}.")
+    return places[0]
 
 
 def read_quantiles(name, values, n_samples, levels):
@@ -244,21 +254,20 @@ def read_quantiles(name, values, n_samples, levels):
 def sort_quantiles(name, quantiles, n_samples):
     """Values and levels of `Quantiles` in ascending order of the levels; values may not cross."""
     levels = check_levels(f"The levels of {name}", quantiles.levels)
-    values = read_quantiles(f"The values of {name}", quantiles.values, n_samples, levels)
-    order = np.argsort(levels)
+    return read_ascending(f"The values of {name}", quantiles.values, n_samples, levels)
+
+
+def read_ascending(name, values, n_samples, levels):
+    """Quantiles of `read_quantiles` and their levels, ascending; values may not cross."""
+    values, order = read_quantiles(name, values, n_samples, levels), np.argsort(levels)
     values = values[:, order]
-    refuse_crossing(f"The values of {name}", values)
-    return values, levels[order]
-
-
-def refuse_crossing(name, values):
-    """Raise an error if quantiles of ascending levels are not ascending in each row."""
     n_crossing = np.count_nonzero((values[:, 1:] < values[:, :-1]).any(axis=1))
     if n_crossing:
         raise ValueError(
             f"{name} must not cross; they do in {n_crossing} of {len(values)} rows. "
             "Sort them within rows."
         )
+    return values, levels[order]
 
 
 def read_members(name, ensemble, n_samples, *, missing=False, weighted=False):
