@@ -38,7 +38,8 @@ _N_OTHERS = 6
 _FEW = 64
 # Bets, as parts of the largest that no loss can ruin.
 _BETS = np.geomspace(0.02, 0.98, 12)
-_GOLDEN = (np.sqrt(5) - 1) / 2
+# Multiples of it, less whole numbers, are spread evenly over [0, 1], however many there are.
+GOLDEN = (np.sqrt(5) - 1) / 2
 # The part of alpha for one row of each cluster, or more where clusters have little else; all rows
 # have the rest. A large part costs these little, because their evidence is exponential.
 _ONE_EACH = 0.8
@@ -153,7 +154,7 @@ def choose_one_each(member):
     or of one outcome, where clusters are sorted by these.
     """
     starts = np.flatnonzero(np.diff(member, prepend=-1))
-    parts = (np.arange(1, len(starts) + 1) * _GOLDEN) % 1
+    parts = (np.arange(1, len(starts) + 1) * GOLDEN) % 1
     return starts + (parts * np.diff(starts, append=len(member))).astype(np.intp)
 
 

@@ -8,13 +8,13 @@ dependence of its rows. See `_cluster_signs` for random signs of whole clusters.
 import numpy as np
 
 from skcal._numerics.distributions._regression import SHORTEST, measure_gaps
+from skcal._numerics.inference._certification import GOLDEN
 from skcal._numerics.inference._cluster_signs import find_design_effect, sum_pairs
 
 # Nodes times draws that are worked on at a time.
 _BUDGET = 1 << 20
 # Directions that residuals are skewed in, and quantiles of each row that tell how much.
 _DIRECTIONS, _N_QUANTILES = (1, 2), 16
-_GOLDEN = (np.sqrt(5) - 1) / 2
 # Tests of fewer clusters read single rows of them.
 _FEWEST_CLUSTERS = 10
 # Largest skewness for which signs stand for the law under the hypothesis. Tests at 5 % reject 7 to
@@ -65,7 +65,7 @@ def has_known_law(draw_one, low, high, weights, member):
     if member.max() + 1 < _FEWEST_CLUSTERS:
         return False
     mass = np.ones(len(low)) if weights is None else weights / weights.max()
-    shift = np.arange(len(low)) * _GOLDEN
+    shift = np.arange(len(low)) * GOLDEN
     drawn = [draw_one((shift + k / _N_QUANTILES) % 1.0) for k in range(_N_QUANTILES)]
     for direction in _DIRECTIONS:
         values = np.array([mass * _average_cosine(*ends, direction) for ends in drawn])
