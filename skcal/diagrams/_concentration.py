@@ -9,8 +9,8 @@ from skcal._input._predicted._estimators import predict_response
 from skcal._input._predicted._response_rows import check_values
 from skcal._input._validation import check_sample_weight
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import check_curves, name_models
-from skcal.diagrams._drawing import take_color
+from skcal.diagrams._curves_display import check_curves, keep_names, name_models
+from skcal.diagrams._drawing import style_band, take_color
 from skcal.diagrams._entries import check_shown, keep_shown, note_words
 from skcal.diagrams._figure import finish_axes, open_figure
 from skcal.diagrams._legend import (
@@ -19,11 +19,11 @@ from skcal.diagrams._legend import (
     count_rows,
     find_effective_rows,
     label_curves,
-    list_names,
+    read_names,
 )
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import check_look, choose_styles, make_transparent, merge_style
+from skcal.diagrams._style import check_look, choose_styles, merge_style
 from skcal.diagrams._value_axes import draw_value_diagonal
 from skcal.inference import TestResult, concentration_test
 from skcal.regression import ConcentrationCurve, concentration_curve
@@ -219,11 +219,11 @@ class ConcentrationDisplay(ShownInNotebooks):
             rows = targets, predictions
             curves.append(concentration_curve(*rows, sample_weight=sample_weight))
             tests.append(concentration_test(*rows, sample_weight=sample_weight, clusters=clusters))
-        names, weights = list(models), check_sample_weight(sample_weight, len(targets))
+        weights = check_sample_weight(sample_weight, len(targets))
         display = cls(
             curves=curves,
             tests=tests,
-            name=names if isinstance(y_pred, Mapping) else names[0],
+            name=keep_names(models, y_pred),
             effective_rows=len(models) * [find_effective_rows(weights)],
         )
         return display.plot(ax, **plot_kwargs)
@@ -268,10 +268,7 @@ class ConcentrationDisplay(ShownInNotebooks):
         )
         check_curves(self.curves, ConcentrationCurve)
         check_lengths(len(self.curves), tests=self.tests, effective_rows=self.effective_rows)
-        names = list_names(self.name if name is None else name) or [None]
-        if len(names) > 1:
-            check_lengths(len(self.curves), name=names)
-        labels = self._label(names)
+        labels = self._label(read_names(self.name if name is None else name, len(self.curves)))
         with open_figure(ax, square=True) as (axes,):
             check_shown(axes, _QUANTITIES)
             self.lines_, self.lorenz_, self.areas_ = [], [], []
@@ -303,8 +300,7 @@ class ConcentrationDisplay(ShownInNotebooks):
         color, area_style = take_color(self.lines_[-1], area_style)
         thin = {"color": self.lines_[-1].get_color(), "linewidth": 0.8, "linestyle": "-"}
         self.lorenz_ += axes.plot(curve.share, curve.lorenz, **thin)
-        default = {"facecolor": make_transparent(axes, color), "edgecolor": "none", "zorder": 1.5}
-        default = merge_style(default, area_style, PolyCollection)
+        area_style = merge_style(style_band(axes, color), area_style, PolyCollection)
         ends = curve.lorenz, curve.concentration
-        self.areas_.append(axes.fill_between(curve.share, *ends, **default))
+        self.areas_.append(axes.fill_between(curve.share, *ends, **area_style))
         note_words(self.areas_[-1:], _WORDS)

@@ -19,21 +19,20 @@ from skcal._numerics.curves._uniform_bands import bound_shares, bound_weighted_s
 from skcal._tools._progress import read_progress
 from skcal._tools._typing import ArrayLike, RandomState
 from skcal.diagrams._curves_display import name_models
+from skcal.diagrams._drawing import style_band
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import open_figure
-from skcal.diagrams._legend import (
-    Term,
-    check_curve_kwargs,
-    check_lengths,
-    count_rows,
-    find_effective_rows,
-    label_curves,
-    list_names,
+from skcal.diagrams._legend import find_effective_rows
+from skcal.diagrams._model_points import (
+    check_points,
+    draw_points,
+    finish_points,
+    label_points,
+    list_places,
 )
-from skcal.diagrams._model_points import check_points, draw_points, finish_points, list_places
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import GREY, check_look, make_transparent, merge_style
+from skcal.diagrams._style import GREY, check_look, merge_style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -274,17 +273,17 @@ class CoverageWidthDisplay(ShownInNotebooks):
             kept = weights > 0
             targets, weights = targets[kept], weights[kept]
             ends = [(low[kept], high[kept]) for low, high in ends]
-        place = np.zeros(len(targets), dtype=np.intp)
         if weights is None:
             low, high = bound_shares(np.array([len(targets)]), level, confidence_level)
         else:
+            one_bin = np.zeros(len(targets), dtype=np.intp)
             low, high = bound_weighted_shares(
-                place, weights, level, confidence_level, rng, n_resamples, show
+                one_bin, weights, level, confidence_level, rng, n_resamples, show
             )
-        is_covered = [(low <= targets) & (targets <= high) for low, high in ends]
+        is_covered = [(lower <= targets) & (targets <= upper) for lower, upper in ends]
         return cls(
             coverage=np.array([np.average(one, weights=weights) for one in is_covered]),
-            width=np.array([_average_width(low, high, weights) for low, high in ends]),
+            width=np.array([_average_width(lower, upper, weights) for lower, upper in ends]),
             level=float(level),
             low=float(low[0]),
             high=float(high[0]),
@@ -327,11 +326,8 @@ class CoverageWidthDisplay(ShownInNotebooks):
         """
         check_look(band_kwargs=band_kwargs, ref_line_kwargs=ref_line_kwargs, despine=despine)
         n_models = check_points(coverage=self.coverage, width=self.width)
-        names = list_names(self.name if name is None else name) or [None] * n_models
-        check_lengths(n_models, name=names)
-        styles, _ = check_curve_kwargs(point_kwargs, names, n_models, "point_kwargs")
-        rows: Term = count_rows([self.effective_rows] * n_models)
-        labels = label_curves(names, [rows], n_models, separate=True)
+        name = self.name if name is None else name
+        labels, styles = label_points(n_models, name, point_kwargs, [], self.effective_rows)
         quantities = _X_LABEL, f"{_Y_LABEL} of intervals of {100 * self.level:g} %"
         with open_figure(ax) as (axes,):
             check_shown(axes, quantities)
@@ -368,9 +364,8 @@ class CoverageWidthDisplay(ShownInNotebooks):
                 return area
         share = f"{100 * self.confidence_level:g} %" if self.confidence_level else "Band"
         words = f"{share} of models that cover {100 * self.level:g} %, each by itself"
-        look = {"facecolor": make_transparent(ax, GREY), "edgecolor": "none", "zorder": 1.5}
-        look |= {"label": words, "gid": _BAND_ID, "transform": ax.get_yaxis_transform()}
-        look = merge_style(look, style, PolyCollection)
+        look = {"label": words, "gid": _BAND_ID, "transform": ax.get_yaxis_transform()}
+        look = merge_style(style_band(ax, GREY) | look, style, PolyCollection)
         area = ax.fill_between([0, 1], self.low, self.high, **look)
         area.skcal_ends = self.low, self.high
         return area

@@ -11,7 +11,7 @@ import numpy as np
 from skcal._input._independent_rows import check_reduction
 from skcal._input._reduction import REDUCTIONS, check_predictions
 from skcal._input._sample import Sample
-from skcal._input._validation import RowSumError, check_integer
+from skcal._input._validation import RowSumError, check_integer, check_option
 from skcal._tools._arrays import list_column_names
 from skcal._tools._words import show_kind
 from skcal.diagrams._drawing import take_color
@@ -36,6 +36,7 @@ from skcal.diagrams._legend import (
     find_effective_rows,
     label_curves,
     list_names,
+    read_names,
 )
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import name_reduction, predict_folds
@@ -234,11 +235,9 @@ class CurvesDisplay(ShownInNotebooks, ABC):
         check_look(band_kwargs=band_kwargs, ref_line_kwargs=ref_line_kwargs, despine=despine)
         self._check()
         n_curves = len(self.curves)
-        names = list_names(self.name if name is None else name) or [None]
-        if len(names) > 1:
-            check_lengths(n_curves, name=names)
-            if not isinstance(curve_kwargs, list):
-                curve_kwargs = [curve_kwargs or {}] * n_curves
+        names = read_names(self.name if name is None else name, n_curves)
+        if len(names) > 1 and not isinstance(curve_kwargs, list):
+            curve_kwargs = [curve_kwargs or {}] * n_curves
         styles, separate = check_curve_kwargs(curve_kwargs, names, n_curves)
         terms = [] if self.effective_rows is None else [count_rows(self.effective_rows)]
         labels = label_curves(names, terms, n_curves, separate=separate)
@@ -354,6 +353,13 @@ def check_curves(curves, kind):
             )
 
 
+def check_band_choice(band, n_models):
+    """Raise a ValueError unless bands of so many models may be these."""
+    check_option("band", band, ("auto", "curve", "difference"))
+    if band == "difference" and n_models == 1:
+        raise ValueError("band must be 'auto' or 'curve' for a single model; got 'difference'.")
+
+
 def name_models(predictions, name, argument="y_proba", default="Classifier"):
     """Predictions of one model, or of several, by name; `argument` holds them."""
     if isinstance(predictions, Mapping):
@@ -365,6 +371,12 @@ def name_models(predictions, name, argument="y_proba", default="Classifier"):
     names = list_names(name) or [None]
     check_lengths(1, name=names)
     return {default if names[0] is None else names[0]: predictions}
+
+
+def keep_names(models, given):
+    """Names of `models` for a display: a list if a dictionary was given, else that of the model."""
+    names = list(models)
+    return names if isinstance(given, Mapping) else names[0]
 
 
 class ModelRows(NamedTuple):

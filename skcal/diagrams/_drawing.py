@@ -6,13 +6,11 @@ matplotlib is imported inside the functions only, so that importing skcal never 
 import numpy as np
 
 from skcal.diagrams._curve import SMOOTHED, find_supported
-from skcal.diagrams._style import CURVE_STYLES, choose_styles, make_transparent, merge_style
+from skcal.diagrams._style import MARKERS, choose_styles, make_transparent, merge_style
 
 # A piece of a curve that is shorter, in sides of the square, is drawn as a point.
 _SHORTEST = 0.005
 
-# Of points that no line joins, by the dashes that the line would have.
-_MARKERS = {style["linestyle"]: marker for style, marker in zip(CURVE_STYLES, "osD^v", strict=True)}
 # What kinds of curves look like, apart from their colours and dashes.
 _KIND_STYLES = {
     "smooth": {"linewidth": 2},
@@ -38,7 +36,7 @@ def draw_curves(ax, curves, labels, styles, frame, *, separate):
     lines = []
     for curve, label, default, style in zip(curves, labels, defaults, styles, strict=True):
         if curve.kind == "values":  # no dashes tell points apart
-            default["marker"] = _MARKERS[default["linestyle"]]
+            default["marker"] = MARKERS[default["linestyle"]]
         default = {"label": label, **default, **_KIND_STYLES[curve.kind]}
         shown = find_supported(curve, scale=frame.scale)
         alone = find_alone(curve, frame, shown)

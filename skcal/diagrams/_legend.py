@@ -58,6 +58,14 @@ def check_lengths(n_curves, **lists):
             )
 
 
+def read_names(name, n_curves):
+    """A name for each of the curves, or a single one, which may be None, for all."""
+    names = list_names(name) or [None]
+    if len(names) > 1:
+        check_lengths(n_curves, name=names)
+    return names
+
+
 def check_curve_kwargs(curve_kwargs, names, n_curves, argument="curve_kwargs"):
     """One dictionary for each curve, and whether every curve has its own; `argument` holds them."""
     if curve_kwargs is None or isinstance(curve_kwargs, Mapping):

@@ -15,14 +15,14 @@ from skcal._numerics.curves._mean_curve import average_values, choose_bandwidth,
 from skcal._numerics.distributions._isotonic_functionals import regress_functional
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import name_models
-from skcal.diagrams._drawing import take_color
+from skcal.diagrams._curves_display import keep_names, name_models
+from skcal.diagrams._drawing import style_band, take_color
 from skcal.diagrams._entries import check_shown, keep_shown, note_words
 from skcal.diagrams._figure import open_figure
-from skcal.diagrams._legend import Term, check_lengths, label_curves, list_names
+from skcal.diagrams._legend import Term, label_curves, read_names
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
-from skcal.diagrams._style import check_look, choose_styles, make_transparent, merge_style
+from skcal.diagrams._style import check_look, choose_styles, merge_style
 from skcal.diagrams._value_axes import draw_value_diagonal, finish_values
 
 if TYPE_CHECKING:
@@ -303,10 +303,9 @@ class MeanReliabilityDisplay(ShownInNotebooks):
                 member = np.arange(len(rows.targets)) if rows.member is None else rows.member
                 curve = curve._replace(n_clusters=len(np.unique(member)))
             curves.append(curve)
-        names = list(models)
         display = cls(
             curves=curves,
-            name=names if isinstance(y_pred, Mapping) else names[0],
+            name=keep_names(models, y_pred),
             confidence_level=level,
         )
         return display.plot(ax, **plot_kwargs)
@@ -355,10 +354,7 @@ class MeanReliabilityDisplay(ShownInNotebooks):
             ref_line_kwargs=ref_line_kwargs,
             despine=despine,
         )
-        names = list_names(self.name if name is None else name) or [None]
-        if len(names) > 1:
-            check_lengths(len(self.curves), name=names)
-        labels = self._label(names)
+        labels = self._label(read_names(self.name if name is None else name, len(self.curves)))
         with open_figure(ax) as (axes,):
             check_shown(axes, _QUANTITIES)
             if scale == "log" or (scale == "auto" and ax is None and _are_wide(self.curves)):
@@ -416,8 +412,8 @@ def _draw_band(display, axes, curve, is_log, style):
         default = {"color": color, "linewidth": 1.2}
         area = axes.vlines(places, *band, **merge_style(default, style, LineCollection))
     else:
-        default = {"facecolor": make_transparent(axes, color), "edgecolor": "none", "zorder": 1.5}
-        area = axes.fill_between(places, *band, **merge_style(default, style, PolyCollection))
+        style = merge_style(style_band(axes, color), style, PolyCollection)
+        area = axes.fill_between(places, *band, **style)
     if display.confidence_level is not None:
         words = "intervals, all" if curve.kind == "values" else "band, all points"
         note_words([area], f"{100 * display.confidence_level:g} % {words} at once")

@@ -4,11 +4,17 @@ import numpy as np
 
 from skcal.diagrams._entries import draw_above
 from skcal.diagrams._figure import NUMBERS
-from skcal.diagrams._style import CURVE_STYLES, choose_styles, merge_style
+from skcal.diagrams._legend import (
+    check_curve_kwargs,
+    check_lengths,
+    count_rows,
+    label_curves,
+    list_names,
+)
+from skcal.diagrams._style import MARKERS, choose_styles, merge_style
 
-# By the dashes of a curve of the same look; and where the place is beyond the axes.
-_MARKERS, _BEYOND = "osD^v", ">"
-_DASHES = [style["linestyle"] for style in CURVE_STYLES]
+# Where the place is beyond the axes.
+_BEYOND = ">"
 # A legend that takes more of the height of the axes keeps the names of models alone.
 _MOST_OF_LEGEND = 0.4
 # Ticks of the x axis, most of all, and the width of one with the space beside it, in letters.
@@ -30,6 +36,15 @@ def check_points(**numbers):
     return shape[0]
 
 
+def label_points(n_models, name, point_kwargs, terms, effective_rows):
+    """Legend entry and look of each model."""
+    names = list_names(name) or [None] * n_models
+    check_lengths(n_models, name=names)
+    styles, _ = check_curve_kwargs(point_kwargs, names, n_models, "point_kwargs")
+    terms = [*terms, count_rows([effective_rows] * n_models)]
+    return label_curves(names, terms, n_models, separate=True), styles
+
+
 def draw_points(ax, x, y, labels, styles):
     """Points of models; one that is infinitely far to the right is an arrow at the right edge."""
     from matplotlib.lines import Line2D
@@ -38,8 +53,8 @@ def draw_points(ax, x, y, labels, styles):
     for *place, label, look, style in zip(
         x, y, labels, choose_styles(ax, len(labels)), styles, strict=True
     ):
-        marker = _MARKERS[_DASHES.index(look["linestyle"])]
-        default = {"color": look["color"], "marker": marker, "linestyle": "none", "markersize": 7}
+        default = {"color": look["color"], "marker": MARKERS[look["linestyle"]]}
+        default |= {"linestyle": "none", "markersize": 7}
         default |= {"label": label, "zorder": 3, "clip_on": False}
         shown = place
         if np.isinf(place[0]):

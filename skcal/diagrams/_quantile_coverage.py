@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from skcal.diagrams._drawing import style_band
 from skcal.diagrams._entries import note_words
 from skcal.diagrams._figure import draw_diagonal, finish_axes
-from skcal.diagrams._style import GREY, choose_styles, make_transparent, merge_style
+from skcal.diagrams._style import GREY, choose_styles, merge_style
 
 COVERED = "Level of the quantile", "Share of the targets up to it"
 # Up to this many levels have a point each.
@@ -53,10 +54,9 @@ def _draw_band(axes, display):
     for area in axes.collections:
         if getattr(area, "skcal_width", None) == width:
             return area
-    look = {"facecolor": make_transparent(axes, GREY), "edgecolor": "none", "zorder": 1.5}
     places = np.unique([0.0, min(width, 1.0), max(1 - width, 0.0), 1.0])  # where it is cut off
     ends = [np.clip(places + sign * width, 0, 1) for sign in (-1, 1)]
-    area = axes.fill_between(places, *ends, **look)
+    area = axes.fill_between(places, *ends, **style_band(axes, GREY))
     area.skcal_width = width
     level = "" if display.confidence_level is None else f"{100 * display.confidence_level:g} % "
     words = f"{level}band if calibrated, all levels at once"

@@ -22,7 +22,7 @@ from skcal._tools._typing import ArrayLike
 from skcal.diagrams._curves_display import name_models
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import open_figure
-from skcal.diagrams._legend import check_lengths, find_effective_rows, list_names
+from skcal.diagrams._legend import find_effective_rows, read_names
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._quantile_coverage import COVERED, draw_coverage, split_models
 from skcal.diagrams._response import check_plot_options
@@ -316,9 +316,7 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
         check_option("kind", kind, _KINDS)
         check_look(curve_kwargs=curve_kwargs, ref_line_kwargs=ref_line_kwargs)
         n_curves = len(self.curves)
-        names = list_names(self.name if name is None else name) or [None]
-        if len(names) > 1:
-            check_lengths(n_curves, name=names)
+        names = read_names(self.name if name is None else name, n_curves)
         names = names * n_curves if len(names) == 1 else names
         title = None
         if self.effective_rows is not None:

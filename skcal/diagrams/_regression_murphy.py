@@ -12,11 +12,17 @@ from skcal._input._clusters import unite_copies
 from skcal._input._predicted._estimators import predict_response
 from skcal._input._predicted._means import read_present_means
 from skcal._input._predicted._response_rows import check_values
-from skcal._input._validation import check_confidence_level, check_option
+from skcal._input._validation import check_confidence_level
 from skcal._numerics.curves._loss_band import band_losses
 from skcal._numerics.distributions._elementary_scores import list_losses
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import ComparedCurvesDisplay, name_models, place_legend
+from skcal.diagrams._curves_display import (
+    ComparedCurvesDisplay,
+    check_band_choice,
+    keep_names,
+    name_models,
+    place_legend,
+)
 from skcal.diagrams._legend import find_effective_rows
 from skcal.diagrams._response import check_plot_options
 from skcal.regression import MurphyCurve, murphy_curve
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from sklearn.base import BaseEstimator
 
-_BANDS = "auto", "curve", "difference"
 # More targets and predictions are no thresholds each: so many equal steps, and as many quantiles of
 # them, take their place. They lie between quantiles of this level and of one minus it, and no
 # further beyond those of predictions than this part of their range: there all models lose alike.
@@ -120,7 +125,7 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
     'Mean elementary score (mean)'
     """
 
-    pos_label = None
+    pos_label = None  # which the base class names on the axis, if there is one
     _Curve = MurphyCurve
     _places = "thresholds"
     _field = "score"
@@ -271,9 +276,7 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
         """
         check_plot_options(cls.plot, plot_kwargs, cls.from_predictions)
         models = name_models(y_pred, name, "y_pred", "Regressor")
-        check_option("band", band, _BANDS)
-        if band == "difference" and len(models) == 1:
-            raise ValueError("band must be 'auto' or 'curve' for a single model; got 'difference'.")
+        check_band_choice(band, len(models))
         if confidence_level is None and clusters is not None:
             raise ValueError("clusters must be None where no band is drawn: curves need none.")
         data: dict[str, Any] = {"functional": functional, "level": level}
@@ -293,7 +296,7 @@ class RegressionMurphyDisplay(ComparedCurvesDisplay):
         display = cls(
             curves=curves,
             bands=bands,
-            name=list(models) if isinstance(y_pred, Mapping) else next(iter(models)),
+            name=keep_names(models, y_pred),
             functional=functional,
             level=level,
             confidence_level=confidence_level,
@@ -407,4 +410,4 @@ def _find_band(rows, number, baseline, curves, options, confidence_level):
     unit = 1.0 if functional == "quantile" else np.abs(predictions - targets[:, None]).max() or 1.0
     mean = curves[number].score - middle
     low, high = band_losses(list_differences, mean, unit, weights, member, confidence_level)
-    return middle + low if baseline == 0 else np.maximum(low, 0.0), middle + high
+    return np.maximum(low, 0.0) if baseline is None else middle + low, middle + high

@@ -13,16 +13,14 @@ from skcal._tools._words import show_kind
 from skcal.diagrams._curves_display import check_model, name_models
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import break_labels, name_label, open_figure
-from skcal.diagrams._legend import (
-    Term,
-    check_curve_kwargs,
-    check_lengths,
-    count_rows,
-    find_effective_rows,
-    label_curves,
-    list_names,
+from skcal.diagrams._legend import Term, find_effective_rows
+from skcal.diagrams._model_points import (
+    check_points,
+    draw_points,
+    finish_points,
+    label_points,
+    list_places,
 )
-from skcal.diagrams._model_points import check_points, draw_points, finish_points, list_places
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import (
     check_plot_options,
@@ -421,20 +419,17 @@ class ScoreDecompositionDisplay(ShownInNotebooks):
         """
         looks = {"isoline_kwargs": isoline_kwargs, "ref_line_kwargs": ref_line_kwargs}
         check_look(despine=despine, **looks)
-        n_models = self._check()
-        names = list_names(self.name if name is None else name) or [None] * n_models
-        check_lengths(n_models, name=names)
-        styles, _ = check_curve_kwargs(point_kwargs, names, n_models, "point_kwargs")
+        check_number("uncertainty", self.uncertainty, -np.inf)
+        x, y = self.miscalibration, self.discrimination
+        n_models = check_points(miscalibration=x, discrimination=y)
+        name = self.name if name is None else name
         terms = [Term(self.score_name, self.score.tolist(), form=".3g")]
-        terms.append(count_rows([self.effective_rows] * n_models))
-        labels = label_curves(names, terms, n_models, separate=True)
+        labels, styles = label_points(n_models, name, point_kwargs, terms, self.effective_rows)
         words = f"{_Y_LABEL} of a {self.score_name} with UNC = {self.uncertainty:.6g}"
         quantities = _X_LABEL, words
         with open_figure(ax, square=True) as (axes,):
             check_shown(axes, quantities)
-            self.points_ = draw_points(
-                axes, self.miscalibration, self.discrimination, labels, styles
-            )
+            self.points_ = draw_points(axes, x, y, labels, styles)
             label = name_label(None, self.pos_label)
             keep_shown(self.points_, quantities, label)
             info = "" if label is None else f" ({label})"
@@ -446,11 +441,6 @@ class ScoreDecompositionDisplay(ShownInNotebooks):
             self.isolines_ = _draw_isolines(axes, self.uncertainty, isoline_kwargs)
             self.ax_, self.figure_ = axes, axes.figure
         return self
-
-    def _check(self):
-        """Number of models."""
-        check_number("uncertainty", self.uncertainty, -np.inf)
-        return check_points(miscalibration=self.miscalibration, discrimination=self.discrimination)
 
     def _draw_reference(self, ax, style):
         from matplotlib.lines import Line2D

@@ -16,6 +16,8 @@ CURVE_STYLES: tuple[dict[str, Any], ...] = (
     {"color": "#CC79A7", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
     {"color": "#000000", "linestyle": (0, (7, 2))},
 )
+# Of points that no line joins, by the dashes that the line would have.
+MARKERS = {style["linestyle"]: marker for style, marker in zip(CURVE_STYLES, "osD^v", strict=True)}
 # Contrast of areas and of words with what lies behind them, as the Web Content Accessibility
 # Guidelines measure it.
 AREA_CONTRAST, WORD_CONTRAST = 1.5, 4.5

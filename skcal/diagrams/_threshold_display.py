@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from skcal._estimates._decisions import check_act, check_band, count_actions
-from skcal._input._validation import check_option
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import ComparedCurvesDisplay, name_models
+from skcal.diagrams._curves_display import (
+    ComparedCurvesDisplay,
+    check_band_choice,
+    name_models,
+)
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from sklearn.base import BaseEstimator
-
-
-_BANDS = "auto", "curve", "difference"
 
 
 class ThresholdDisplay(ComparedCurvesDisplay):
@@ -351,11 +351,9 @@ class ThresholdDisplay(ComparedCurvesDisplay):
 
 def _choose_baseline(band, rows):
     """`ModelRows` of the first of several models if others are compared with it, else None."""
-    check_option("band", band, _BANDS)
+    check_band_choice(band, len(rows))
     outcomes = [one.sample.outcomes for one in rows]
     are_same = all(np.array_equal(outcomes[0], other) for other in outcomes)
-    if band == "difference" and len(rows) == 1:
-        raise ValueError("band must be 'auto' or 'curve' for a single model; got 'difference'.")
     if band == "difference" and not are_same:
         raise ValueError(
             "band must be 'auto' or 'curve' for models whose most probable labels differ in some "

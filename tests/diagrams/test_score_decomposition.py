@@ -176,7 +176,7 @@ def test_bad_input():
         (lambda: DRAW(Y, MODELS, color="k"), TypeError, "unexpected keyword arguments: color"),
         (lambda: DRAW(Y, MODELS, point_kwargs=[{}]), ValueError, "point_kwargs must be .* of 3"),
         (lambda: DRAW(Y, MODELS, isoline_kwargs=3), ValueError, "isoline_kwargs must be None or"),
-        (lambda: DRAW([0, 1, 2], {"a": three, "b": three}, pos_label=7), ValueError, "pos_label"),
+        (lambda: DRAW([0, 1, 2], three, pos_label=7), ValueError, "pos_label must be one of"),
         (lambda: compare([parts]), ValueError, "decompositions must be a dictionary"),
         (lambda: compare({}), ValueError, "decompositions must be a dictionary"),
         (lambda: compare({"a": 1}), ValueError, "must hold CORPDecomposition; got an int"),
