@@ -40,7 +40,7 @@ def find_chances(n_rows, rate, true_rate):
     first = int(binom.ppf(NEVER, n_rows, rates).min())
     n_events = np.arange(first, int(binom.isf(NEVER, n_rows, rates).max()) + 1)
     y = (np.arange(n_rows) < n_events[:, None]).ravel().astype(int)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings():  # of the test of all grades at once, which is not read here
         warnings.filterwarnings("ignore", message="hosmer_lemeshow_test expects few")
         grades = np.repeat(n_events, n_rows)
         table = audit_grades(y, np.full(len(y), rate), grades, labels=[0, 1]).table

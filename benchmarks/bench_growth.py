@@ -58,6 +58,7 @@ def group_with_polars(path):
 
 
 def summarize_file(path):
+    # What summarize_batches reads the file with: imports are not timed.
     import pyarrow.dataset  # noqa: F401
 
     from skcal.streaming import summarize_batches

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 import numpy as np
 from scipy.special import logit
+from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +22,7 @@ import skcal
 from skcal import inference, metrics, model_selection, monitoring, recalibration, streaming
 
 QUANTILES = np.array([0.1, 0.5, 0.9])
-Z = np.array([-1.2816, 0, 1.2816])
+Z = norm.ppf(QUANTILES)
 
 
 class Model(BaseEstimator):

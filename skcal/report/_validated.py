@@ -48,8 +48,10 @@ def compute_held_out(
         progress=progress,
         **shared,
     )
-    labels, risk = _read_held_out(found, target)
-    models, *rest = compute_report(labels, risk, pos_label=found.pos_label, **own, **shared)
+    labels = _join_others(target, found.pos_label)
+    models, *rest = compute_report(
+        labels, found.held_out, pos_label=found.pos_label, **own, **shared
+    )
     return {None: _add_validation(models[None], found, target)}, *rest
 
 
@@ -63,10 +65,10 @@ def _check_options(n_rows, *, groups, scale, tolerance, clinical):
         read_groups("groups", groups, np.ones(n_rows, dtype=bool), **sizes)
 
 
-def _read_held_out(validation, y):
-    """Labels of two kinds, all others being one of them, and the column of probabilities."""
-    is_other = y != validation.pos_label
-    return np.where(is_other, y[is_other][0], y), validation.held_out
+def _join_others(y, pos_label):
+    """Labels of two kinds: all but the positive one are the same."""
+    is_other = y != pos_label
+    return np.where(is_other, y[is_other][0], y)
 
 
 def _add_validation(model, validation, y):

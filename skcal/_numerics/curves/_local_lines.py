@@ -151,8 +151,8 @@ def _interpolate(places, reach, starts, rows):
     full = np.flatnonzero(sizes > _N_NODES)
     grid = np.broadcast_arrays(nodes[:, full], reaches[:, None, full])
     values = np.full((len(_NODES), len(_NODES), len(starts)), np.nan)
-    places_of_rows, mass, total = rows
-    rows = places_of_rows, mass, total[None]
+    *known, total = rows
+    rows = *known, total[None]
     values[..., full] = _fit_by_moments(*rows, *map(np.ravel, grid)).reshape(grid[0].shape)
     cubics = np.einsum("ki,lj,ijc->klc", _COEFFICIENTS, _COEFFICIENTS, values)
     bend = np.abs(cubics[-1]).sum(axis=0) + np.abs(cubics[:, -1]).sum(axis=0)

@@ -47,6 +47,7 @@ def band_losses(list_losses, mean, unit_of_losses, weights, member, level):
         return mean, mean
     size, more = square[most] / present[most], (of_units @ of_units) ** 2
     place = np.arange(n_thresholds)
+    # A row loses over a stretch of thresholds: the nearer two are, the more they have in common.
     overlap = 1 - np.abs(np.subtract.outer(place, place)) / n_thresholds
     covariance += _N_MORE * size * more * overlap
     fourth += _N_MORE * (size * more) ** 2

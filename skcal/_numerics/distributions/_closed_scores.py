@@ -52,6 +52,7 @@ def score_poisson(y, mean):
 
 
 def _add(is_inside, *terms):
+    """Sum of the terms, NaN where the shape is not inside or they cancel."""
     total = sum(terms)
     largest = np.max(np.abs(np.broadcast_arrays(*terms)), axis=0)
     return np.where(is_inside & (total > _CANCELLED * largest), total, np.nan)

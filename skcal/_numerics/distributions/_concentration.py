@@ -12,6 +12,7 @@ from scipy.special import stdtr
 
 from skcal._numerics.inference._effective_rows import LEAST_REST
 
+# Degrees of freedom if a single part matters, which tells nothing of the variance.
 _LEAST_DEGREES = 0.1
 # Shares that differ by less, in parts of them, and such ranks, are equal.
 _ROUNDING = 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def weigh_sides(targets, predictions, functional, level):
-    """What a row loses at a threshold, for an expectile by the distance, with the sign of it.
+    """What a row loses at a threshold; of an expectile for each unit of t - y, with its sign.
 
     Of means and expectiles that is twice what Ehm et al. (2016) have, so that the mean has 1.
     """

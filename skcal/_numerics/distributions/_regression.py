@@ -45,9 +45,9 @@ def spread_evenly(low, high, weights):
     starts, ends = low[~is_point], high[~is_point]
     slopes = mass[~is_point] / (ends - starts)
     nodes, order = sort_with_order(np.concatenate([[0.0, 1.0], high[is_point], starts, ends]))
-    level, none = np.zeros(2 + np.count_nonzero(is_point)), np.zeros(2 * len(slopes))
-    jump = np.concatenate([[0.0, 0.0], mass[is_point], none]).take(order)
-    slope = np.concatenate([level, slopes, -slopes]).take(order)
+    no_slope, no_jump = np.zeros(2 + np.count_nonzero(is_point)), np.zeros(2 * len(slopes))
+    jump = np.concatenate([[0.0, 0.0], mass[is_point], no_jump]).take(order)
+    slope = np.concatenate([no_slope, slopes, -slopes]).take(order)
     rise = np.cumsum(slope)[:-1] * np.diff(nodes)
     after = np.cumsum(jump + np.append(0.0, rise))
     return nodes, after - jump, after
