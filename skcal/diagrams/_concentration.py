@@ -9,12 +9,13 @@ from skcal._input._predicted._estimators import predict_response
 from skcal._input._predicted._response_rows import check_values
 from skcal._input._validation import check_sample_weight
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import check_curves, keep_names, name_models
+from skcal.diagrams._curves_display import keep_names, name_models
 from skcal.diagrams._drawing import style_band, take_color
 from skcal.diagrams._entries import check_shown, keep_shown, note_words
 from skcal.diagrams._figure import finish_axes, open_figure
 from skcal.diagrams._legend import (
     Term,
+    check_curves,
     check_lengths,
     count_rows,
     find_effective_rows,

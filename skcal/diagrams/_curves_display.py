@@ -13,7 +13,6 @@ from skcal._input._reduction import REDUCTIONS, check_predictions
 from skcal._input._sample import Sample
 from skcal._input._validation import RowSumError, check_integer, check_option
 from skcal._tools._arrays import list_column_names
-from skcal._tools._words import show_kind
 from skcal.diagrams._drawing import take_color
 from skcal.diagrams._entries import (
     check_shown,
@@ -31,6 +30,7 @@ from skcal.diagrams._figure import (
 )
 from skcal.diagrams._legend import (
     check_curve_kwargs,
+    check_curves,
     check_lengths,
     count_rows,
     find_effective_rows,
@@ -340,17 +340,6 @@ class ComparedCurvesDisplay(CurvesDisplay):
             return super()._name_band(names)
         name = names[self.baseline] if len(names) > 1 else "the first curve"
         return f"band of the difference from {escape_math(shorten_name(name, _MOST_OF_A_NAME))}"
-
-
-def check_curves(curves, kind):
-    """Raise a ValueError unless there are curves of this kind alone."""
-    if not isinstance(curves, list | tuple) or not curves:
-        raise ValueError(f"curves must be a list of one {kind.__name__} at least; got {curves!r}.")
-    for curve in curves:
-        if not isinstance(curve, kind):
-            raise ValueError(
-                f"curves must be a list of {kind.__name__}; got {show_kind(curve)} in it."
-            )
 
 
 def check_band_choice(band, n_models):

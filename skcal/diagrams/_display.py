@@ -10,7 +10,6 @@ import numpy as np
 
 from skcal._estimates._smooth import CURVE_SCALES
 from skcal._input._validation import check_flag, check_integer, check_option
-from skcal._tools._words import show_kind
 from skcal.diagrams._curve import MOST_BY_CHANCE
 from skcal.diagrams._density_scale import share_scale
 from skcal.diagrams._drawing import draw_curves
@@ -31,7 +30,13 @@ from skcal.diagrams._figure import (
 )
 from skcal.diagrams._frame import Frame, find_ends, find_frame
 from skcal.diagrams._layer import Layer, View, check_layer_kwargs, check_layers
-from skcal.diagrams._legend import check_curve_kwargs, check_lengths, label_curves, list_names
+from skcal.diagrams._legend import (
+    check_curve_kwargs,
+    check_curves,
+    check_lengths,
+    label_curves,
+    list_names,
+)
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._style import check_look, merge_style
 
@@ -194,20 +199,13 @@ class CurveDisplay(ShownInNotebooks, ABC):
         """Number of curves, or a ValueError if they cannot be drawn together."""
         check_option("scale", self.scale, tuple(CURVE_SCALES))
         check_flag("panels", self.panels)
-        kind, curves = self._Curve.__name__, self.curves
-        if not isinstance(curves, list | tuple) or not curves:
-            got = "none" if isinstance(curves, list | tuple) else show_kind(curves)
-            raise ValueError(f"curves must be a list of one {kind} at least; got {got}.")
-        for curve in curves:
-            if not isinstance(curve, self._Curve):
-                got = show_kind(curve)
-                raise ValueError(f"curves must be a list of {kind}; got {got} in it.")
-        labels = [curve.pos_label for curve in curves]
+        check_curves(self.curves, self._Curve)
+        labels = [curve.pos_label for curve in self.curves]
         if not self.panels and any(label != labels[0] for label in labels):
             raise ValueError(
                 f"curves on one axes must have one pos_label; got {labels}. Others need panels."
             )
-        return len(curves)
+        return len(self.curves)
 
     def _choose_layers(self, layers):
         """Names of the layers that are drawn."""

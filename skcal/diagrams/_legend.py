@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skcal._numerics.cells._merging import count_effectively
+from skcal._tools._words import show_kind
 
 # Errors that are less do not change the digits shown.
 _NEGLIGIBLE = 5e-4
@@ -47,6 +48,17 @@ def list_names(name):
     if not all(one is None or isinstance(one, str) for one in names or []):
         raise ValueError(f"name must be a string, a list of strings or None; got {name!r}.")
     return names
+
+
+def check_curves(curves, kind):
+    """Raise a ValueError unless there are curves of this kind alone."""
+    name = kind.__name__
+    if not isinstance(curves, list | tuple) or not curves:
+        got = "none" if isinstance(curves, list | tuple) else show_kind(curves)
+        raise ValueError(f"curves must be a list of one {name} at least; got {got}.")
+    for curve in curves:
+        if not isinstance(curve, kind):
+            raise ValueError(f"curves must be a list of {name}; got {show_kind(curve)} in it.")
 
 
 def check_lengths(n_curves, **lists):

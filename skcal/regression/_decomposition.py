@@ -136,9 +136,7 @@ def corp_regression_decomposition(
         _check_power(power, functional)
         return _decompose_intervals(y_true, y_pred, level, sample_weight)
     check_option("functional", functional, (*_FUNCTIONALS, "interval"))
-    targets, columns, levels, weights = read_functional(
-        y_true, y_pred, functional, level, sample_weight
-    )
+    targets, columns, levels, weights = _read(y_true, y_pred, functional, level, sample_weight)
     power = _check_power(power, functional)
     for name, values in (("y_true", targets), ("y_pred", columns)):
         if power >= 1:
@@ -233,16 +231,20 @@ def corp_regression_curve(
     >>> curve.y_recalibrated
     array([1. , 2.5, 2.5, 6. ])
     """
-    targets, columns, levels, weights = read_functional(
-        y_true, y_pred, functional, level, sample_weight
-    )
+    *rows, tau = read_column(y_true, y_pred, functional, level, sample_weight)
+    y, x, w, starts = _sort(*rows)
+    return FunctionalCurve(x[starts], regress_functional(functional, y, w, starts, tau))
+
+
+def read_column(y_true, y_pred, functional, level, sample_weight):
+    """Targets, predictions of a single level, weights, and the level, for a curve."""
+    targets, columns, levels, weights = _read(y_true, y_pred, functional, level, sample_weight)
     if columns.shape[1] != 1:
         raise ValueError(f"y_pred must have one column for a curve; got {columns.shape[1]}.")
-    y, x, w, starts = _sort(targets, columns[:, 0], weights)
-    return FunctionalCurve(x[starts], regress_functional(functional, y, w, starts, levels[0]))
+    return targets, columns[:, 0], weights, levels[0]
 
 
-def read_functional(y_true, y_pred, functional, level, sample_weight):
+def _read(y_true, y_pred, functional, level, sample_weight):
     """Targets, predictions with a column for each level, levels, and weights."""
     check_option("functional", functional, _FUNCTIONALS)
     targets = check_values("y_true", y_true)

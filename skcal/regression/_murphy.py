@@ -11,7 +11,7 @@ from skcal._numerics.distributions._elementary_scores import score_elementary
 from skcal._numerics.distributions._isotonic_functionals import regress_functional
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal.regression._decomposition import read_functional
+from skcal.regression._decomposition import read_column
 
 
 @as_record
@@ -124,12 +124,9 @@ def murphy_curve(
     >>> curve.thresholds, curve.score, curve.score_below
     (array([1., 3.]), array([0., 0.]), array([0., 2.]))
     """
-    targets, columns, levels, weights = read_functional(
+    targets, predictions, weights, tau = read_column(
         y_true, y_pred, functional, level, sample_weight
     )
-    if columns.shape[1] != 1:
-        raise ValueError(f"y_pred must have one column for a curve; got {columns.shape[1]}.")
-    predictions = columns[:, 0]
     if weights is not None:
         present = weights > 0
         targets, predictions = targets[present], predictions[present]
@@ -140,7 +137,7 @@ def murphy_curve(
         t = check_values("thresholds", thresholds)
         needed = "thresholds must be at most 1e100 in absolute value"
         refuse_rows(needed, t, np.abs(t) > 1e100)
-    tau, whole = levels[0], np.zeros(1, dtype=np.intp)
+    whole = np.zeros(1, dtype=np.intp)
     constant = regress_functional(functional, targets, weights, whole, tau)
     scores = [
         score_elementary(targets, x, weights, functional, tau, t, side)
