@@ -205,8 +205,8 @@ def choose_update(
     columns = None if X is None else read_design("X", X, present)
     models = _make_models(sample, columns, clusters, present)
     updates = closed_test.list_updates(models, has_revision=columns is not None)
-    chosen = closed_test.choose_update(updates, alpha)
-    return UpdateChoice(chosen.name, _describe(models, updates), alpha)
+    place = closed_test.choose_update([one.test.pvalue for one in updates[:-1]], alpha)
+    return UpdateChoice(updates[place].name, _describe(models, updates), alpha)
 
 
 def _make_models(sample, columns, clusters, present):

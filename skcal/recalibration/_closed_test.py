@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.special import chdtrc
 
 from skcal._input._validation import check_flag, check_inside
+from skcal._numerics.inference._closed_test import UPDATES, choose_update
 from skcal._numerics.inference._effective_rows import find_shares
-from skcal._numerics.recalibration._common_slope import (
-    count_for_gain,
-    fit_common_slope,
-    fit_shift,
-    measure_loss,
-)
+from skcal._numerics.recalibration._common_slope import compare_updates, fit_common_slope
 from skcal._numerics.recalibration._scores import centre_logits, find_probabilities
-from skcal._numerics.recalibration._target_smoothing import share_of_others
+from skcal._numerics.recalibration._target_smoothing import smooth_classes
 from skcal._tools._typing import ArrayLike
 from skcal.recalibration._logits import LogitRecalibrator
 
@@ -147,28 +142,13 @@ class ClosedTestRecalibration(LogitRecalibrator):
     def _fit(self, scores, codes, sample_weight):
         logits = centre_logits(self._to_logits(scores))
         weights = np.ones(len(codes)) if sample_weight is None else sample_weight
-        n_classes, mass = logits.shape[1], find_shares(weights)
-        outcomes = np.equal.outer(codes, np.arange(n_classes)).astype(np.float64)
-        shift, loss = fit_shift(logits, outcomes, mass)
-        losses = [measure_loss(logits, outcomes, mass), loss]
-        stretched = fit_common_slope(logits, outcomes, mass)
-        if stretched is not None:
-            losses.append(stretched[2])
-        gains = np.maximum(np.array(losses[:-1]) - losses[-1], 0.0)
-        n_parameters = np.array([0, n_classes - 1, n_classes])[: len(losses)]
-        degrees = n_parameters[-1] - n_parameters[:-1]
-        shifts = (None, shift)[: len(gains)]
-        n_rows = np.array([count_for_gain(logits, outcomes, mass, one) for one in shifts])
-        self.pvalues_ = np.maximum(chdtrc(degrees, 2 * n_rows * gains), np.finfo(np.float64).tiny)
-        place = int(np.argmax(np.append(self.pvalues_ > self.alpha, True)))
-        self.update_ = ("none", "intercept", "slope")[place]
-        self.slope_, self.intercept_ = 1.0, shift if place else np.zeros(n_classes)
-        if self.update_ == "slope":
-            if self.target_smoothing:
-                others = share_of_others(codes, sample_weight)[:, None]
-                targets = np.where(outcomes == 1, 1 - others, others / (n_classes - 1))
-                stretched = fit_common_slope(logits, targets, mass)
-            self.slope_, self.intercept_, _ = stretched
+        mass, outcomes = find_shares(weights), np.eye(logits.shape[1])[codes]
+        fits, self.pvalues_ = compare_updates(logits, outcomes, mass)
+        place = choose_update(self.pvalues_, self.alpha)
+        self.update_, fit = UPDATES[place], fits[place]
+        if self.update_ == "slope" and self.target_smoothing:
+            fit = fit_common_slope(logits, smooth_classes(outcomes, sample_weight), mass)
+        self.slope_, self.intercept_, _ = fit
 
     def _recalibrate(self, scores):
         logits = centre_logits(self._to_logits(scores))

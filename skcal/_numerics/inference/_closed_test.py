@@ -15,14 +15,13 @@ class Update(NamedTuple):
     test: object
 
 
-def list_updates(models, *, has_revision=False):
-    """Updates from the smallest to the largest of `SoftmaxModels`, with their tests.
+def list_updates(models, *, has_revision):
+    """Updates from the smallest to the largest of `SoftmaxModels` of two classes, with their tests.
 
-    One slope is common to all equations. Those without a further parameter are left out.
+    Those without a further parameter are left out.
     """
-    intercepts = models.intercepts
-    slope = models.slopes.sum(axis=0, keepdims=True)
-    bases = [intercepts[:0], intercepts, np.concatenate([intercepts, slope])]
+    intercept, slope = models.intercepts, models.slopes
+    bases = [intercept[:0], intercept, np.concatenate([intercept, slope])]
     if not slope.any():
         bases.pop()
     names = list(UPDATES[: len(bases)])
@@ -34,6 +33,6 @@ def list_updates(models, *, has_revision=False):
     return [Update(*one) for one in zip(names, fits, [*tests, None], strict=True)]
 
 
-def choose_update(updates, alpha):
-    """The smallest update that the test against the largest one does not reject."""
-    return next(one for one in updates if one.test is None or one.test.pvalue > alpha)
+def choose_update(pvalues, alpha):
+    """Number of the smallest update that the test against the largest one does not reject."""
+    return int(np.argmax(np.append(np.array(pvalues) > alpha, True)))

@@ -1,7 +1,10 @@
 """One slope of all logits and an intercept of each class, by maximum likelihood."""
 
+from typing import NamedTuple
+
 import numpy as np
 
+from skcal._numerics.inference._classical_tests import chi_squared_pvalue
 from skcal._numerics.inference._effective_rows import count_jointly
 from skcal._numerics.recalibration._newton import (
     DAMPING,
@@ -17,8 +20,35 @@ _LAST_DECREMENT = 1e-16
 _FLAT = 1e-12
 
 
+class CommonSlope(NamedTuple):
+    """Slope b and intercepts a of softmax(b z + a), which sum to 0, and its mean log loss."""
+
+    slope: float
+    intercepts: np.ndarray
+    loss: float
+
+
+def compare_updates(logits, outcomes, mass):
+    """A `CommonSlope` without a change, with intercepts, and with a slope too where it is known.
+
+    And p-values of all but the last against it. Rows of logits sum to 0, `mass` to 1.
+    """
+    n_classes = logits.shape[1]
+    none = CommonSlope(1.0, np.zeros(n_classes), measure_loss(logits, outcomes, mass))
+    shifted, stretched = (fit(logits, outcomes, mass) for fit in (fit_shift, fit_common_slope))
+    fits = [none, shifted] if stretched is None else [none, shifted, stretched]
+    n_parameters, shifts = (0, n_classes - 1, n_classes), (None, shifted.intercepts)
+    pvalues = []
+    for k, fit in enumerate(fits[:-1]):
+        n_rows = count_for_gain(logits, outcomes, mass, shifts[k])
+        statistic = 2 * n_rows * max(fit.loss - fits[-1].loss, 0.0)
+        degrees = n_parameters[len(fits) - 1] - n_parameters[k]
+        pvalues.append(chi_squared_pvalue(statistic, degrees))
+    return fits, np.array(pvalues)
+
+
 def fit_common_slope(logits, targets, mass):
-    """Slope b and intercepts a of softmax(b z + a) with the least mean log loss, and this loss.
+    """The `CommonSlope` with the least mean log loss.
 
     Rows of logits sum to 0, rows of targets and `mass` to 1. None where log odds are the same in
     all rows, and nothing tells the slope.
@@ -29,18 +59,19 @@ def fit_common_slope(logits, targets, mass):
     problem = _Problem(places, targets, mass)
     found, _ = minimize_convex(problem.evaluate, np.append(1.0, offset[1:]))
     intercepts = np.append(0.0, found[1:]) - found[0] * offset
-    return float(found[0]), intercepts - intercepts.mean(), problem.evaluate(found)[0]
+    loss = problem.evaluate(found)[0]
+    return CommonSlope(float(found[0]), intercepts - intercepts.mean(), loss)
 
 
 def fit_shift(logits, targets, mass):
-    """Intercepts a of softmax(z + a) with the least mean log loss, and this loss."""
+    """The same with a slope of 1."""
     problem = _Problem(logits - logits[:, :1], targets, mass, slope=1.0)
     # Intercepts of rare classes are to be as exact as others.
     last = _LAST_DECREMENT * (mass @ targets).min()
     start = np.zeros(logits.shape[1] - 1)
     found, _ = minimize_convex(problem.evaluate, start, last_decrement=last)
     intercepts = np.append(0.0, found)
-    return intercepts - intercepts.mean(), problem.evaluate(found)[0]
+    return CommonSlope(1.0, intercepts - intercepts.mean(), problem.evaluate(found)[0])
 
 
 def count_for_gain(logits, outcomes, mass, shift=None):

@@ -12,6 +12,12 @@ def smooth_outcomes(outcomes, weights=None):
     return np.abs(outcomes - share_of_others(codes, weights))
 
 
+def smooth_classes(outcomes, weights=None):
+    """The same of classes, whose columns have a 1 in each row; others share the rest equally."""
+    others = share_of_others(outcomes.argmax(axis=1), weights)[:, None]
+    return np.where(outcomes == 1, 1 - others, others / (outcomes.shape[1] - 1))
+
+
 def share_of_others(codes, weights=None):
     """1 / (n_k + 2) for each row of class k, what its target leaves to the other classes.
 
