@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
 from skcal._input._predicted._means import read_shares
 from skcal._input._validation import check_option
-from skcal._numerics.distributions._concentration import assess_area, list_parts
+from skcal._numerics.inference._concentration import assess_area
 from skcal._tools._typing import ArrayLike
 from skcal.inference._test_result import TestResult
 
@@ -100,11 +98,6 @@ def concentration_test(
     """
     check_option("alternative", alternative, ("two-sided", "greater", "less"))
     rows = read_shares(y_true, y_pred, sample_weight, clusters)
-    parts, expected = list_parts(rows.targets, rows.predictions, rows.list_weights())
-    area = float(parts.sum())
-    if rows.member is not None:
-        parts, expected = (np.bincount(rows.member, values) for values in (parts, expected))
-    statistic, pvalue = assess_area(parts, expected, alternative)
+    data = rows.targets, rows.predictions, rows.list_weights(), rows.member
     name, hypothesis = "Area (ABC) over its standard error", "means proportional to predictions"
-    least = np.finfo(np.float64).tiny
-    return TestResult(statistic, max(pvalue, least), area, name=name, hypothesis=hypothesis)
+    return TestResult(*assess_area(*data, alternative), name=name, hypothesis=hypothesis)

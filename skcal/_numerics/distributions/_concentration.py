@@ -8,12 +8,7 @@ and has mean 0 wherever means are proportional to predictions.
 """
 
 import numpy as np
-from scipy.special import stdtr
 
-from skcal._numerics.inference._effective_rows import LEAST_REST
-
-# Degrees of freedom if a single part matters, which tells nothing of the variance.
-_LEAST_DEGREES = 0.1
 # Shares that differ by less, in parts of them, and such ranks, are equal.
 _ROUNDING = 1e-12
 
@@ -35,22 +30,3 @@ def list_parts(targets, predictions, weights):
     excess[np.abs(excess) <= _ROUNDING * expected] = 0.0
     centred[np.abs(centred) <= _ROUNDING] = 0.0
     return excess * centred, expected
-
-
-def assess_area(parts, expected, alternative):
-    """Studentised area, and its p-value; both arguments are sums over independent units.
-
-    The variance is that of the jackknife. Amounts and rare events have few parts that matter, so
-    that Student's law has the degrees of freedom of as many as these.
-    """
-    pulls = parts / np.maximum(1 - expected, LEAST_REST)
-    unit = np.abs(pulls).max()
-    if unit == 0:
-        return 0.0, 1.0
-    squares = (pulls / unit) ** 2
-    variance = squares.sum()
-    statistic = float(parts.sum() / (unit * np.sqrt(variance)))
-    degrees = max(variance**2 / (squares @ squares) - 1, _LEAST_DEGREES)
-    signs = {"two-sided": -abs(statistic), "greater": -statistic, "less": statistic}
-    tail = float(stdtr(degrees, signs[alternative]))
-    return statistic, min(2 * tail, 1.0) if alternative == "two-sided" else tail

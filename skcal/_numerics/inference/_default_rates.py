@@ -15,10 +15,9 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from skcal._numerics._roots import find_root
+from skcal._numerics.inference._classical_tests import clip_pvalue
 from skcal._numerics.inference._effective_rows import count_by_group
 from skcal._numerics.inference._rare_events import find_share_tails
-
-_LEAST = np.finfo(np.float64).tiny
 
 
 class EventCounts(NamedTuple):
@@ -35,7 +34,7 @@ class EventCounts(NamedTuple):
 
     def average(self, pvalues):
         """The p-value of those of the possible numbers."""
-        return float(np.clip(self.factor * (self.chances @ pvalues), _LEAST, 1.0))
+        return clip_pvalue(self.factor * (self.chances @ pvalues))
 
 
 def count_events(predictions, outcomes, weights=None, member=None):
