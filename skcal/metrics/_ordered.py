@@ -172,7 +172,8 @@ def _check_ordered(y_true, y_proba, labels, sample_weight=None):
     """Checked rows with a column for each class, in their order."""
     if labels is None:
         labels = name_by_categories(y_true, y_proba)
-    vectors = check_class_vectors(y_true, y_proba, labels=labels, sample_weight=sample_weight)
+    data = {"labels": labels, "sample_weight": sample_weight, "has_pos_label": False}
+    vectors = check_class_vectors(y_true, y_proba, **data)
     found = [0, 1] if vectors.labels is None else vectors.labels.tolist()
     order = None if vectors.is_soft else rank_columns(y_true, found)
     if order is not None:

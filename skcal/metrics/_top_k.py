@@ -88,7 +88,7 @@ def top_k_predictions(
     >>> round(expected_calibration_error(*pair), 3)
     0.458
     """
-    predictions = check_predictions(y_true, y_proba, labels=labels)
+    predictions = check_predictions(y_true, y_proba, labels=labels, has_pos_label=False)
     n_classes = predictions.proba.shape[1] if predictions.is_multiclass else 2
     k = check_integer("k", k, minimum=1, maximum=n_classes)
     if k == n_classes:

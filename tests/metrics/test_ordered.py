@@ -1,6 +1,7 @@
 """Classes with an order, and the k most probable classes."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -204,5 +205,7 @@ def test_bad_arguments():
             function(Y, P / 2)
         with pytest.raises(ValueError, match="dense"):
             function(sparse.csr_array(np.eye(4)[Y]), P)
-    with pytest.raises(ValueError, match=r"labels= may name both\."):
-        top_k_predictions(["a", "b"], [0.5, 0.25], 1)
+    calls = ranked_probability_score, cumulative_predictions, partial(top_k_predictions, k=1)
+    for call in calls:  # none takes a pos_label
+        with pytest.raises(ValueError, match="^labels must name both classes of the single column"):
+            call(["a", "b"], [0.5, 0.25])
