@@ -623,6 +623,13 @@ def test_few_clusters(find):
         find(y, v, clusters=np.arange(40) // 4)
 
 
+def test_a_cluster_that_varies_alone():
+    """Predictions of 1/2 tell Spiegelhalter's test nothing: no degree of freedom is left."""
+    v, clusters = np.repeat([0.3, 0.5], 100), np.arange(200) // 10
+    clusters[:100] = 0
+    assert 0.5 < spiegelhalter_test(np.arange(200) % 2, v, clusters=clusters).pvalue <= 1
+
+
 def test_separated_outcomes_in_clusters():
     """A threshold separates them; rows at log odds of 0 tell of the intercept."""
     v = np.repeat([0.2, 0.3, 0.5, 0.5, 0.7, 0.9] * 10, 2)

@@ -9,6 +9,7 @@ from scipy.special import bdtr, betainc, chdtrc, chdtri, fdtrc, gammaincc, ndtr,
 
 from skcal._numerics.inference._brownian import exceed_maximum, exceed_range
 from skcal._numerics.inference._cluster_signs import find_design_effect
+from skcal._numerics.inference._effective_rows import find_degrees
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -47,7 +48,7 @@ def compare_clusters(predictions, outcomes, weights, member):
     variances = np.bincount(member, slope**2 * predictions * (1 - predictions))
     shares = variances / variances.sum()
     effect = find_design_effect(slope * (outcomes - predictions), member)
-    return effect, 1 / (shares @ shares) - 1
+    return effect, float(find_degrees(shares @ shares))
 
 
 def normal_pvalue(statistic, known=np.inf):
