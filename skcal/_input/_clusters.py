@@ -17,13 +17,17 @@ def read_clusters(clusters, present):
     A warning says so where clusters are too few for what is inferred from how they differ.
     """
     member = number_clusters(clusters, present)
-    n_clusters = member.max() + 1
-    if n_clusters < _FEW:
+    if are_few(member):
         warn(
-            f"clusters holds {n_clusters} clusters. With fewer than {_FEW}, the variation between "
+            f"clusters holds {member.max() + 1} clusters. With fewer than {_FEW}, the variation between "
             "clusters is hardly known: intervals and p-values may be far off."
         )
     return member
+
+
+def are_few(member):
+    """Whether how much clusters differ is hardly known."""
+    return member.max() + 1 < _FEW
 
 
 def number_clusters(clusters, present):

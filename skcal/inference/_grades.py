@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skcal._input._clusters import number_clusters, unite_copies
+from skcal._input._clusters import are_few, number_clusters, unite_copies
 from skcal._input._independent_rows import list_unequal_weights, reduce_to_present_rows
 from skcal._input._validation import check_inside, check_option
 from skcal._numerics.inference._default_rates import (
@@ -48,8 +48,9 @@ class GradeAudit(NamedTuple):
         p-value of the hypothesis that no grade has a wrong rate: the smallest adjusted one.
     hosmer_lemeshow : TestResult or None
         Test of all grades; None with clusters, for which it is not made.
-    spiegelhalter : TestResult
-        Test of the single predictions.
+    spiegelhalter : TestResult or None
+        Test of the single predictions; None with fewer than ten clusters, whose variation is hardly
+        known.
     alternative : str
         "greater" or "two-sided": what adjusted p-values and the Hosmer-Lemeshow test are for.
     confidence_level : float
@@ -59,7 +60,7 @@ class GradeAudit(NamedTuple):
     table: pd.DataFrame
     pvalue: float
     hosmer_lemeshow: TestResult | None
-    spiegelhalter: TestResult
+    spiegelhalter: TestResult | None
     alternative: str
     confidence_level: float
 
@@ -150,8 +151,7 @@ def audit_grades(
     Warns
     -----
     UserWarning
-        If the two-sided Hosmer-Lemeshow test expects too few events, or if Spiegelhalter's has
-        fewer than ten clusters.
+        If the two-sided Hosmer-Lemeshow test expects too few events.
 
     See Also
     --------
@@ -243,12 +243,15 @@ def audit_grades(
     names, grade = check_groups("groups", groups, len(present))
     grade = grade[present]
     member = None if clusters is None else number_clusters(clusters, present)
+    if member is not None and len(member) == member.max() + 1:
+        member = clusters = None  # clusters of single rows are rows
     table = _describe(sample, names, grade, member, alternative, level)
-    of_grades = None
-    if member is None or len(member) == member.max() + 1:
+    of_grades = of_rows = None
+    if member is None:
         options = data | {"groups": groups, "alternative": alternative}
         of_grades = hosmer_lemeshow_test(y_true, y_proba, **options)
-    of_rows = spiegelhalter_test(y_true, y_proba, clusters=clusters, **data)
+    if member is None or not are_few(member):
+        of_rows = spiegelhalter_test(y_true, y_proba, clusters=clusters, **data)
     pvalue = float(table["adjusted_pvalue"].min())
     return GradeAudit(table, pvalue, of_grades, of_rows, alternative, level)
 
