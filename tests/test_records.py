@@ -233,8 +233,8 @@ SENTENCES = [
         "0.20 and 0.50.",
     ),
     (
-        PooledEstimate(0.9, 0.8, 1.0, 0.5, 1.3, 0.1),
-        "0.90 (0.80 to 1.00) on average, and 0.5 to 1.3 expected in another group",
+        PooledEstimate(0.9, 0.8, 1.0, 0.5, 123.4, 0.1),
+        "0.90 (0.80 to 1.00) on average, and 0.500 to 123 expected in another group",
     ),
     # Bounds are rounded away from each other.
     (Bounds(0.123456, 0.234561), "At least 0.12345 and at most 0.23457."),

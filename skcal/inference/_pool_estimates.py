@@ -51,9 +51,10 @@ class PooledEstimate(NamedTuple):
     confidence_level: float = 0.95
 
     def __str__(self) -> str:
+        ends = (f"{end:#.3g}".rstrip(".") for end in (self.low_of_next, self.high_of_next))
         return (
             f"{show_interval(self.estimate, self.low, self.high)} on average, and "
-            f"{self.low_of_next:.3g} to {self.high_of_next:.3g} expected in another group"
+            f"{' to '.join(ends)} expected in another group"
         )
 
 
@@ -129,7 +130,7 @@ def pool_estimates(
     >>> n = np.array([1027, 1090, 5576, 428, 933])
     >>> ratio = seen / expected
     >>> print(pool_estimates(ratio, ratio * np.sqrt(1 / seen - 1 / n), scale="log"))
-    1.2 (0.4 to 3.3) on average, and 0.043 to 32.1 expected in another group
+    1.2 (0.4 to 3.3) on average, and 0.0430 to 32.1 expected in another group
     """
     level = check_confidence_level(confidence_level)
     check_option("scale", scale, SCALES)
