@@ -6,20 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
-from skcal._input._advice import suggest_name
-from skcal._input._clusters import read_clusters, unite_copies
-from skcal._input._independent_rows import check_weight_ratio
-from skcal._input._reduction import check_class_vectors
+from skcal._input._class_log_odds import read_class_log_odds
 from skcal._input._validation import check_confidence_level
-from skcal._numerics.inference._softmax_models import SoftmaxModels
+from skcal._numerics.inference._softmax_models import UNKNOWN, SoftmaxModels
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal._tools._words import show_interval, show_label, show_pvalue
 from skcal.inference._test_result import CALIBRATED, TestResult
 
-_UNKNOWN = np.nan, np.inf, -np.inf, np.inf
 _HYPOTHESES = CALIBRATED, "predictions right as a whole", "predictions with slopes 1"
 
 
@@ -197,7 +192,8 @@ def multinomial_recalibration(
     1     c                     -0.09   0.51         0.02
     """
     level = check_confidence_level(confidence_level)
-    names, models, given = _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters)
+    rows = read_class_log_odds(y_true, y_proba, sample_weight, labels, reference, clusters)
+    models = SoftmaxModels(rows.log_odds, rows.targets, rows.weights, member=rows.member)
     small, large = models.fit(models.intercepts[:0]), models.fit(models.everything)
     shifted = models.fit(models.intercepts)
     pairs = (small, large), (small, shifted), (shifted, large)
@@ -206,12 +202,12 @@ def multinomial_recalibration(
         for pair, hypothesis in zip(pairs, _HYPOTHESES, strict=True)
     )
     return MultinomialRecalibration(
-        _describe_classes(names, models, shifted, level),
-        _describe_coefficients(names, models, large, level),
+        _describe_classes(rows.names, models, shifted, level),
+        _describe_coefficients(rows.names, models, large, level),
         test,
         intercept_test,
         slope_test,
-        given,
+        rows.reference,
     )
 
 
@@ -220,89 +216,18 @@ def _test(found, hypothesis):
     return TestResult(*numbers, name="Likelihood ratio", hypothesis=hypothesis)
 
 
-def _read_rows(y_true, y_proba, sample_weight, labels, reference, clusters):
-    """Names of the classes but the reference, `SoftmaxModels` of the rows, and the reference."""
-    data = {"sample_weight": sample_weight, "labels": labels, "has_pos_label": False}
-    found = check_class_vectors(y_true, y_proba, **data)
-    is_bool = labels is None and isinstance(np.asarray(y_true).flat[0], bool | np.bool_)
-    found = found.to_numpy()
-    if found.is_soft:
-        raise ValueError("y_true must hold labels; a soft label has no outcome to test.")
-    present = np.ones(found.n_rows, dtype=bool) if found.weights is None else found.weights > 0
-    found = found.drop_absent()
-    proba, target, weights = found.proba.astype(np.float64), found.target, found.weights
-    _check_inside(proba)
-    names = found.labels
-    if names is None:  # outcomes of two classes
-        names = [0, 1] if labels is None else labels
-        names = [False, True] if is_bool else names
-    names = np.asarray(names).tolist()
-    member = None
-    if clusters is not None:
-        member = read_clusters(clusters, present)
-        member, chosen, weights = unite_copies(member, proba, target, weights)
-        proba, target = proba[chosen], target[chosen]
-    weights = np.ones(len(proba)) if weights is None else weights.astype(np.float64)
-    check_weight_ratio(weights)
-    place = 0
-    if reference is not None:
-        place = _find_reference(reference, names)
-    _check_classes(names, target)
-    others = np.delete(np.arange(len(names)), place)
-    log_odds = np.log(proba[:, others]) - np.log(proba[:, [place]])
-    targets = np.equal.outer(others, target).astype(np.float64)
-    models = SoftmaxModels(log_odds.T, targets, weights, member=member)
-    return [names[k] for k in others], models, names[place]
-
-
-def _find_reference(reference, names):
-    if np.isscalar(reference) and reference in names:
-        return names.index(reference)
-    shown = ", ".join(show_label(name) for name in names)
-    hint = suggest_name(reference, [name for name in names if isinstance(name, str)])
-    raise ValueError(f"reference must be one of {shown}; got {reference!r}.{hint}")
-
-
-def _check_classes(names, target):
-    counts, n_coefficients = (
-        np.bincount(target, minlength=len(names)),
-        len(names) * (len(names) - 1),
-    )
-    if not counts.all():
-        raise ValueError(
-            "y_true must hold each class, or its intercept is infinite; "
-            f"no row is of {show_label(names[counts.argmin()])}."
-        )
-    if len(target) < n_coefficients:
-        raise ValueError(
-            f"y_proba must have as many rows as there are coefficients, {n_coefficients} of "
-            f"{len(names)} classes; got {len(target)} rows."
-        )
-
-
-def _check_inside(proba):
-    is_certain = ((proba <= 0) | (proba >= 1)).any(axis=1)
-    if is_certain.any():
-        raise ValueError(
-            "y_proba must lie between 0 and 1, both excluded, because log odds of 0 and 1 are "
-            f"infinite; got {np.count_nonzero(is_certain)} rows with such predictions. Give "
-            "probabilities that were not rounded (float64 rather than float32), or leave these "
-            "rows out."
-        )
-
-
 def _describe_classes(names, models, shifted, level):
     """The table of calibration in the large and slopes."""
     has_slope = models.places.any(axis=1)
     stretched = models.fit(np.concatenate([models.intercepts, models.slopes[has_slope]]))
     table, numbers = [], len(names) + np.cumsum(has_slope) - 1
     for k, name in enumerate(names):
-        intercept = _bound(models, shifted, np.eye(len(names))[k], level, is_restricted=True)
-        slope = _UNKNOWN
+        intercept = models.bound(shifted, np.eye(len(names))[k], level, is_restricted=True)
+        slope = UNKNOWN
         if has_slope[k]:
             contrast, spread = np.eye(len(stretched.basis))[numbers[k]], models.places[k]
-            slope = _bound(
-                models, stretched, contrast, level, 1.0, np.linalg.norm(spread), is_restricted=True
+            slope = models.bound(
+                stretched, contrast, level, 1.0, np.linalg.norm(spread), is_restricted=True
             )
         table.append((name, *intercept, *slope))
     columns = ["class", "calibration_in_the_large", "intercept_error", "intercept_low"]
@@ -312,35 +237,17 @@ def _describe_classes(names, models, shifted, level):
 
 def _describe_coefficients(names, models, large, level):
     """The table of all coefficients of the full model."""
-    n_equations, n_columns = models.places.shape
     terms = ["intercept", *(f"log odds of {_show_class(name)}" for name in names)]
-    # What the constant and the log odds are along the columns, and back.
-    to_columns = np.vstack(
-        [np.eye(1, n_columns), (models.log_odds * models.shares) @ models.columns.T]
-    )
-    is_known = n_columns == len(terms)
-    back = np.linalg.inv(to_columns) if is_known else None
-    table = []
+    back, table = models.find_terms(), []
     for k, name in enumerate(names):
         for place, term in enumerate(terms):
-            found = _UNKNOWN
+            found = UNKNOWN
             if back is not None:
-                contrast = np.outer(np.eye(n_equations)[k], back[:, place]).ravel()
+                contrast = np.outer(np.eye(len(names))[k], back[:, place]).ravel()
                 spread = 1 / np.linalg.norm(back[:, place])
-                found = _bound(models, large, contrast, level, float(place == k + 1), spread)
+                found = models.bound(large, contrast, level, float(place == k + 1), spread)
             table.append((name, term, *found))
     return pd.DataFrame(table, columns=["class", "term", "estimate", "error", "low", "high"])
-
-
-def _bound(models, fit, contrast, level, hypothesis=0.0, spread=1.0, *, is_restricted=False):
-    """Estimate of a contrast, its standard error and its interval."""
-    if not models.determines(fit, contrast, spread):
-        return _UNKNOWN
-    variance, degrees = models.tell(fit, contrast, is_restricted=is_restricted)
-    error = float(np.sqrt(variance))
-    estimate = hypothesis + float(contrast @ fit.values)
-    half = -error * float(stdtrit(degrees, (1 - level) / 2))
-    return estimate, error, estimate - half, estimate + half
 
 
 def _show_class(name):

@@ -11,7 +11,7 @@ rows, each a direction of all theta; the smaller of two has directions of the la
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import fdtrc, logsumexp
+from scipy.special import fdtrc, logsumexp, stdtrit
 
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue, clip_pvalue
 from skcal._numerics.inference._effective_rows import (
@@ -40,6 +40,8 @@ _SMALLEST = 1e-15
 # infinite one: else 1 row in 1e6 would have to tell all.
 _LARGEST_ERROR = 1e3
 _LEAST_DEGREES = 0.1
+#: What `SoftmaxModels.bound` gives of infinite parameters.
+UNKNOWN = np.nan, np.inf, -np.inf, np.inf
 
 
 class SoftmaxFit(NamedTuple):
@@ -100,6 +102,17 @@ class SoftmaxModels:
     def everything(self):
         """Basis of all coefficients."""
         return np.eye(self.places.size)
+
+    def find_terms(self):
+        """Coefficients of the columns times this are those of the constant and of the log odds.
+
+        None where log odds depend on each other.
+        """
+        n_columns = len(self.columns)
+        if n_columns != len(self.log_odds) + 1:
+            return None
+        along = (self.log_odds * self.shares) @ self.columns.T
+        return np.linalg.inv(np.vstack([np.eye(1, n_columns), along]))
 
     def fit(self, basis):
         """The `SoftmaxFit` of a model."""
@@ -165,6 +178,16 @@ class SoftmaxModels:
             mean_square, self.shares * pulls, self.shares * spread, self.shares, self.member
         )
         return variance / telling.n_rows, telling.degrees
+
+    def bound(self, fit, contrast, level, hypothesis=0.0, spread=1.0, *, is_restricted=False):
+        """A contrast beside what it is without recalibration, its standard error and interval."""
+        if not self.determines(fit, contrast, spread):
+            return UNKNOWN
+        variance, degrees = self.tell(fit, contrast, is_restricted=is_restricted)
+        error = float(np.sqrt(variance))
+        estimate = hypothesis + float(contrast @ fit.values)
+        half = -error * float(stdtrit(degrees, (1 - level) / 2))
+        return estimate, error, estimate - half, estimate + half
 
     def _invert(self, fit, contrast):
         """The inverse information of a fit times a contrast."""
