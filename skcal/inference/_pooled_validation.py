@@ -16,7 +16,7 @@ from skcal._input._independent_rows import (
 from skcal._input._validation import check_confidence_level
 from skcal._numerics.inference._concordance import find_concordance
 from skcal._numerics.inference._cox import CoxLikelihood
-from skcal._numerics.inference._few_events import correct_level, correct_ratio
+from skcal._numerics.inference._few_events import compare_events, correct_level, correct_ratio
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
 from skcal.inference._pool_estimates import PooledEstimate, pool
@@ -226,7 +226,8 @@ def _describe(predictions, outcomes, weights):
         reasons = ["one outcome"]
     else:
         likelihood = CoxLikelihood(predictions, outcomes, weights)
-        ratio, level = _compare(predictions, outcomes, weights), likelihood.estimate_level()
+        ratio = compare_events(predictions, outcomes, weights)
+        level = likelihood.estimate_level()
         is_equal = predictions.min() == predictions.max()
         slope = None if is_equal else likelihood.estimate_slope()
         if slope is None:
@@ -267,14 +268,6 @@ def _correct(table, sample, weights, rows):
             group.calibration_in_the_large, group.intercept_error, log_odds[own], shares, usual
         )
     return corrected
-
-
-def _compare(predictions, outcomes, weights):
-    """The ratio of observed to expected events, and its standard error."""
-    shares = weights / weights.sum()
-    observed, expected = shares @ outcomes, shares @ predictions
-    error = np.sqrt(np.sum((shares * (outcomes - observed)) ** 2))
-    return float(observed / expected), float(error / expected)
 
 
 def _order(predictions, outcomes, weights):

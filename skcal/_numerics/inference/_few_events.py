@@ -12,6 +12,14 @@ from scipy.special import expit
 _FACTOR = 2.0
 
 
+def compare_events(predictions, outcomes, weights):
+    """O:E of a group, and its standard error."""
+    shares = weights / weights.sum()
+    observed, expected = shares @ outcomes, shares @ predictions
+    error = np.sqrt(np.sum((shares * (outcomes - observed)) ** 2))
+    return float(observed / expected), float(error / expected)
+
+
 @np.errstate(divide="ignore", over="ignore")  # odds of certain events are infinite
 def correct_ratio(ratio, error, observed, usual):
     """O:E of a group with a share of events, where another share is usual, and its error."""
