@@ -18,8 +18,9 @@ def read_clusters(clusters, present):
     """
     member = number_clusters(clusters, present)
     if are_few(member):
+        n_clusters = member.max() + 1
         warn(
-            f"clusters holds {member.max() + 1} clusters. With fewer than {_FEW}, the variation between "
+            f"clusters holds {n_clusters} clusters. With fewer than {_FEW}, the variation between "
             "clusters is hardly known: intervals and p-values may be far off."
         )
     return member

@@ -20,14 +20,19 @@ from skcal._numerics.inference._monte_carlo import adjust_by_holm
 from skcal._sources._row_source import check_groups
 from skcal._tools._show_record import as_record
 from skcal._tools._typing import ArrayLike
-from skcal._tools._words import show_count, show_label, show_percentages, show_pvalue
+from skcal._tools._words import (
+    SIGNIFICANT,
+    show_count,
+    show_label,
+    show_percentages,
+    show_pvalue,
+)
 from skcal.inference._hosmer_lemeshow import hosmer_lemeshow_test
 from skcal.inference._spiegelhalter import spiegelhalter_test
 from skcal.inference._test_result import TestResult
 
 # Binomial p-values up to which a light is yellow, or red.
 _YELLOW, _RED = 0.05, 0.0001
-_ALPHA = 0.05
 
 
 @as_record
@@ -67,7 +72,7 @@ class GradeAudit(NamedTuple):
     def __str__(self) -> str:
         table, n_grades = self.table, len(self.table)
         what = "Too many events" if self.alternative == "greater" else "A wrong rate"
-        found = table[table["adjusted_pvalue"] <= _ALPHA]
+        found = table[table["adjusted_pvalue"] <= SIGNIFICANT]
         chance = show_pvalue(self.pvalue)
         if found.empty:
             more = "more events" if self.alternative == "greater" else "another rate"

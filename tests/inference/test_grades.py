@@ -191,7 +191,7 @@ def test_sizes_with_clusters_by_enumeration(rate, together):
 
 
 def test_spiegelhalter_needs_ten_clusters_unless_they_are_single_rows():
-    """Tests of grades are exact with few clusters, so that no warning is due (it would be raised)."""
+    """Tests of grades are exact with few clusters, so that no warning is due."""
     y, p, grade = make_rows([20, 20], [3, 8], [0.1, 0.3])
     member = np.arange(40) // 4
     found = audit_grades(y, p, grade, clusters=member).spiegelhalter
