@@ -14,7 +14,7 @@ from skcal._tools._words import show_label
 class ClassLogOdds(NamedTuple):
     """Rows whose weight is above 0; `member` numbers clusters, None where rows are independent."""
 
-    names: list  # of the classes but the reference
+    names: list[object]  # of the classes but the reference
     reference: object
     log_odds: np.ndarray  # (n_classes - 1, n_rows)
     targets: np.ndarray  # of the same shape, 0 or 1

@@ -100,4 +100,5 @@ def concentration_test(
     rows = read_shares(y_true, y_pred, sample_weight, clusters)
     data = rows.targets, rows.predictions, rows.list_weights(), rows.member
     name, hypothesis = "Area (ABC) over its standard error", "means proportional to predictions"
-    return TestResult(*assess_area(*data, alternative), name=name, hypothesis=hypothesis)
+    statistic, pvalue, area = assess_area(*data, alternative)
+    return TestResult(statistic, pvalue, area, name=name, hypothesis=hypothesis)
