@@ -7,6 +7,7 @@ from skcal._numerics.distributions._concentration import list_parts
 from skcal._numerics.inference._classical_tests import clip_pvalue
 from skcal._numerics.inference._effective_rows import LEAST_REST
 
+# Degrees of freedom if a single part matters, which tells nothing of the variance.
 _LEAST_DEGREES = 0.1
 
 
