@@ -180,7 +180,7 @@ def distribution_calibration_test(
     if clusters is None:
         found = _test_rows(problem, None, weights, draws)
     else:
-        found = _test_clusters(problem, targets, distribution, clusters, weights, draws)
+        found = _test_clusters(problem, clusters, weights, draws)
     return found._replace(name=name_statistic(statistic), hypothesis="calibrated distributions")
 
 
@@ -188,8 +188,13 @@ class _PITs:
     """Distances of the PIT from uniform, of some of the rows."""
 
     def __init__(self, targets, distribution, norm):
-        self._ends, self.norm = read_pit(targets, distribution), norm
+        self.targets, self.norm = targets, norm
+        self._ends = read_pit(targets, distribution)
         self._draw_ends = make_pit_source(targets, distribution)
+
+    def list_contents(self):
+        """What the statistic sees of each row beside its target, as columns."""
+        return np.column_stack(self._ends)
 
     def choose(self, rows, weights):
         """The statistic of rows, None for all, and a function of random numbers to that of draws.
@@ -220,11 +225,22 @@ class _Targets:
     """The statistic of a function of targets and predictions, of some of the rows."""
 
     def __init__(self, targets, distribution, measure):
-        self._targets, self._distribution, self._measure = targets, distribution, measure
+        self.targets, self._distribution, self._measure = targets, distribution, measure
+
+    def list_contents(self):
+        """See `_PITs`; a function may see all of a prediction."""
+        n_rows = len(self.targets)
+        distribution = take_rows(self._distribution, np.arange(n_rows), n_rows)
+        if isinstance(distribution, Ensemble):
+            members = read_members("distribution", distribution, n_rows, missing=True)
+            return np.where(np.isnan(members), np.inf, members)
+        # Laws of a family that share these are the same.
+        quartiles = [read_ppf(n_rows, distribution, level) for level in (0.25, 0.5, 0.75)]
+        return np.column_stack([*read_pit(self.targets, distribution), *quartiles])
 
     def choose(self, rows, _):
         """See `_PITs`."""
-        targets, distribution = self._targets, self._distribution
+        targets, distribution = self.targets, self._distribution
         if rows is not None:
             distribution = take_rows(distribution, rows, len(targets))
             targets = targets[rows]
@@ -263,22 +279,29 @@ def _compare(observed, drawn):
     return TestResult(observed, pvalue, observed, null_mean=float(drawn.mean()))
 
 
-def _test_clusters(problem, targets, distribution, clusters, weights, draws):
+def _test_clusters(problem, clusters, weights, draws):
     """The test by signs of clusters, or by single rows of them where that may not hold."""
-    present = np.ones(len(targets), dtype=bool) if weights is None else weights > 0
+    estimate = problem.choose(None, weights)[0]
+    present = np.ones(len(problem.targets), dtype=bool) if weights is None else weights > 0
     rows, weights = np.flatnonzero(present), None if weights is None else weights[present]
+    contents = problem.list_contents()[rows]
     member = number_clusters(clusters, present)
-    ends = np.column_stack(read_pit(targets, distribution))[rows]
-    # Rows with the same target and the same PIT are copies.
-    member, kept, weights = unite_copies(member, ends, targets[rows], weights)
-    rows, (low, high) = rows[kept], ends[kept].T
+    member, kept, weights = unite_copies(member, contents, problem.targets[rows], weights)
+    rows = rows[kept]
     if member is None:
-        return _test_rows(problem, rows, weights, draws)
-    if isinstance(problem, _PITs):
-        source = problem.make_source(rows)
-        if has_known_law(source, low, high, weights, member):
-            signed = SignedPIT(low, high, weights, member, problem.norm)
-            return _compare(problem.choose(rows, weights)[0], draws.run(signed.draw)[0])
+        found = _test_rows(problem, rows, weights, draws)
+    elif isinstance(problem, _PITs) and has_known_law(
+        problem.make_source(rows), *contents[kept].T, weights, member
+    ):
+        signed = SignedPIT(*contents[kept].T, weights, member, problem.norm)
+        found = _compare(problem.choose(rows, weights)[0], draws.run(signed.draw)[0])
+    else:
+        found = _test_choices(problem, rows, weights, member, draws)
+    return found._replace(estimate=estimate)
+
+
+def _test_choices(problem, rows, weights, member, draws):
+    """The test by one row of each cluster, chosen several times."""
     units, found = Units(len(rows), member), []
     for _ in range(N_CHOICES):
         one = units.choose_rows(draws.rng)
@@ -288,8 +311,7 @@ def _test_clusters(problem, targets, distribution, clusters, weights, draws):
         [(one.statistic, one.pvalue, one.null_mean) for one in found], 0
     )
     pvalue = carry_least(min(1.0, 2 * pvalue), *(one.pvalue for one in found))
-    estimate, _ = problem.choose(rows, weights)
-    return TestResult(float(value), pvalue, estimate, null_mean=float(chance))
+    return TestResult(float(value), pvalue, float(value), null_mean=float(chance))
 
 
 def _make_target_source(targets, distribution):

@@ -264,4 +264,33 @@ def test_functions_of_single_rows_get_their_own_predictions(kind, rng):
     twice = np.repeat(np.arange(12), 2)
     options = {"random_state": 0, "n_resamples": 19, "statistic": pit_calibration_error}
     found = distribution_calibration_test(y[twice], laws[kind](twice), clusters=twice, **options)
-    assert found == distribution_calibration_test(y, laws[kind](np.arange(12)), **options)
+    one = distribution_calibration_test(y, laws[kind](np.arange(12)), **options)
+    assert found == one._replace(estimate=pytest.approx(one.estimate, rel=1e-12))
+
+
+def test_functions_see_rows_that_differ_in_their_predictions_alone(rng):
+    """Two rows of a cluster have the same target and rank; their estimate is that of all rows."""
+    y, scale = np.zeros(40), np.where(np.arange(40) % 2, 5.0, 0.1)
+    members = Ensemble(scale[:, None] * [-1.0, 1.0])
+    options = {"statistic": lambda y, law: np.ptp(law.members), "n_resamples": 19}
+    clusters = np.arange(40) // 2
+    found = distribution_calibration_test(y, members, clusters=clusters, **options)
+    assert found.estimate == 10  # of the first rows alone it is 0.2
+
+
+def test_functions_of_copies_are_estimated_from_all_rows(rng):
+    """Each cluster counts once for the test, and as often as it has rows for the estimate."""
+    count = np.arange(1, 13)
+    y, mean = rng.normal(size=12), rng.normal(size=12)
+    rows = np.repeat(np.arange(12), count)
+
+    def miss(y, law):
+        return float(np.mean((y - law.mean()) ** 2))
+
+    options = {"statistic": miss, "n_resamples": 19, "random_state": 0}
+    found = distribution_calibration_test(
+        y[rows], stats.norm(mean[rows], 1), clusters=rows, **options
+    )
+    one = distribution_calibration_test(y, stats.norm(mean, 1), **options)
+    weighted = pytest.approx(np.average((y - mean) ** 2, weights=count))
+    assert found == one._replace(estimate=weighted)
