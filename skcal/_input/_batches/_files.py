@@ -29,9 +29,13 @@ def read_files(batches, names, any_length=False):
     n_rows = max(_N_ROWS, _N_NUMBERS // len(columns)) if any_length else _N_ROWS
     if is_file:
         return source.iter_batches(n_rows, columns=columns)
-    # One batch ahead: the default reads hundreds of megabytes.
+    # With threads that read ahead the process grows with the file, and takes more time in all.
     return source.to_batches(
-        columns=columns, batch_size=n_rows, batch_readahead=1, fragment_readahead=1
+        columns=columns,
+        batch_size=n_rows,
+        batch_readahead=1,
+        fragment_readahead=1,
+        use_threads=False,
     )
 
 
