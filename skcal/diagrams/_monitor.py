@@ -43,7 +43,7 @@ _MARKERS = "os^"
 # Powers of ten that the evidence is shown up to, in those of its threshold: far beyond it a course
 # would leave no room for the rest.
 _MOST_POWERS = 4.0
-# Rows that a point needs, so that its interval reaches at most 0.18 to either side.
+# Rows that a point needs, so that its interval reaches less than 0.2 to either side.
 _LEAST_ROWS = 25
 # Room beyond what is shown of it, in parts of its range.
 _MARGIN = 0.05

@@ -131,8 +131,8 @@ def certified_threshold(
     m rows is one factor :math:`1 + \frac{b}{m} \sum_i (\mathrm{at\_most} - \ell_i)`, with the sum
     over its rows at t or above: nothing is assumed of the sizes of clusters. For errors two thirds
     of the mean over b are at bets that are best if the predictions are right, and one row of each
-    cluster, the same in each call and from all places in them equally often, is tested by the
-    binomial distribution as well. That finds more where the rows of a cluster err together, or
+    cluster, the same in each call and from all places in them about equally often, is tested by
+    the binomial distribution as well. That finds more where the rows of a cluster err together, or
     clusters are few. It has four fifths of the level, or the number of clusters over that of rows
     if this is more, or all of it if the rows of each cluster are copies; the bets have the rest,
     and the lower threshold counts.

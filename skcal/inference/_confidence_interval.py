@@ -172,13 +172,14 @@ def confidence_interval(
     one sign, divided by their mean size: 1 for most measures. Derivatives of
     the measure are used for w, by outcomes :math:`v + a r` with a share a of the residual, which
     is why it must accept soft labels; the smooth calibration error and the lower distance tell
-    their w, which differences find to about 1e-5. For :func:`skcal.metrics.smooth_ece` this is
-    done at every bandwidth s, and the ends are those s at which an end of smECE_s is s; ends are
-    not told apart below 1/1000 of the scale. Squares, :math:`T = D^2`, have the upper end
-    :math:`(\hat D + d)^2`, with the deviation of a mean residual in d, because they hardly vary
-    where :math:`\hat D` is small by chance. For those without their bias, which may be negative,
-    it is :math:`\hat T + b + \sqrt{((\hat D + d)^2 - \hat D^2)^2 + t^2 s^2}` with the bias b
-    and the deviation s of C over halves, which the lower end also has.
+    their w, the distance so that ends are off by about 1e-4 at its default `tol`. For
+    :func:`skcal.metrics.smooth_ece` this is done at every bandwidth s, and the ends are those s at
+    which an end of smECE_s is s; ends are not told apart below 1/1000 of the scale. Squares,
+    :math:`T = D^2`, have the upper end :math:`(\hat D + d)^2`, with the deviation of a mean
+    residual in d, because they hardly vary where :math:`\hat D` is small by chance. For those
+    without their bias, which may be negative, it is
+    :math:`\hat T + b + \sqrt{((\hat D + d)^2 - \hat D^2)^2 + t^2 s^2}` with the bias b and the
+    deviation s of C over halves, which the lower end also has.
 
     Far from calibration the interval comes near to that of a mean; near it the upper end is on the
     safe side. Over all outcomes of 5 to 60 rows with one prediction, or with two, intervals of 95 %

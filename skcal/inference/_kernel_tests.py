@@ -147,11 +147,12 @@ def squared_kernel_calibration_test(
       The statistic :math:`\frac{n}{n-1} \mathrm{SKCE}_u - \mathrm{SKCE}_b` is compared with
       :math:`n^{-2} \sum_i C_i \sum_j (\frac{n}{n-1} (C_j - \delta_{ij}) - 2)\, h_{ij}` for
       multinomial counts C; :math:`p = (1 + \#\{T^* \ge T\}) / (1 + \text{n\_resamples})`. Only
-      differences between statistics have a meaning. For two classes and an exponential kernel the
-      cost is n times `n_resamples`. For others it is n^2 times `n_resamples`; the memory, 2 bytes
-      times n times `n_resamples` besides a small part of the matrix h. Where
-      resamples vary less than half as much as the statistic does if labels come true as
-      predicted, because hardly any event was seen, they are spread to that standard deviation.
+      differences between statistics have a meaning. For two classes and the kernel
+      "total_variation" or "euclidean" the cost is n times `n_resamples`. For others it is n^2
+      times `n_resamples`; the memory, 2 bytes times n times `n_resamples` besides a small part of
+      the matrix h. Where resamples vary less than half as much as the statistic does if labels
+      come true as predicted, because hardly any event was seen, they are spread to that standard
+      deviation.
 
     "block" and "bootstrap" are approximations for many rows. With 50 rows of up to three classes
     they reject 6 % of calibrated samples at 5 %, with ten 7 to 10 %, and with four up to 25 %. With
@@ -432,7 +433,7 @@ def kernel_mean_embedding_test(
     The differences of all labels at one prediction sum to 0. So leave out one class where test
     points share a prediction; with two classes use one label only. Spread the points among the
     predictions: beyond all of them the differences at two points are multiples of each other with
-    an exponential kernel.
+    the kernel "total_variation" or "euclidean".
 
     References
     ----------

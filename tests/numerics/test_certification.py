@@ -225,3 +225,13 @@ def test_places_in_clusters_are_chosen_equally_often(n_rows):
         assert (chosen // n_rows == np.arange(n_clusters)).all()
         counts = np.bincount(chosen % n_rows, minlength=n_rows)
         assert np.abs(counts - n_clusters / n_rows).max() <= 2
+
+
+def test_places_in_clusters_of_several_sizes_are_chosen_about_equally_often():
+    """Sizes that alternate, or rise and fall with the multiples of the golden ratio taken."""
+    for sizes in ([2, 3], [2, 3, 5, 8], [1, 2, 2, 8]):
+        size = np.resize(sizes, 1000)
+        place = choose_one_each(np.repeat(np.arange(1000), size)) - np.cumsum(size) + size
+        for one in set(sizes) - {1}:
+            counts = np.bincount(place[size == one], minlength=one)
+            assert np.abs(counts - (size == one).sum() / one).max() <= 3

@@ -149,9 +149,9 @@ def weigh_in_clusters(member):
 def choose_one_each(member):
     """A row of each cluster, the same in each call; `member` ascends.
 
-    Multiples of the golden ratio take all places within clusters equally often. Random numbers, if
-    they were the same in each call, would always take some more often: rows of larger predictions,
-    or of one outcome, where clusters are sorted by these.
+    Multiples of the golden ratio take all places within clusters equally often, or about so if
+    sizes differ. Random numbers, if they were the same in each call, would always take some more
+    often: rows of larger predictions, or of one outcome, where clusters are sorted by these.
     """
     starts = np.flatnonzero(np.diff(member, prepend=-1))
     parts = (np.arange(1, len(starts) + 1) * GOLDEN) % 1
