@@ -3,6 +3,7 @@
 import matplotlib
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
@@ -24,6 +25,14 @@ def binary():
 @pytest.fixture(scope="session")
 def multiclass():
     return fit(["a", "b", "c"], 400, n_informative=5)
+
+
+@pytest.fixture(scope="session")
+def rare():
+    """Outcomes of a rare event, and predictions that are too low."""
+    rng = np.random.default_rng(0)
+    proba = expit(rng.normal(-4, 1.5, 800))
+    return (rng.random(800) < proba**0.8).astype(int), proba
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Rows and summaries for tests of inference."""
 
 import numpy as np
+import pytest
 
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._row_source import RowSource
@@ -17,6 +18,10 @@ OF_SUMMARIES = [
     ("cumulative_calibration_error", {}),
     ("kernel_calibration_error", {}),
 ]
+# Of audits of groups, and as few draws as a level of 5 % allows.
+STATISTICS = ["mean", "slope", "kuiper"]
+every_statistic = pytest.mark.parametrize("statistic", STATISTICS)
+FEW = {"n_resamples": 39, "random_state": 0}
 
 
 def draw_binary(rng, n, *, slope=1.0, digits=None):
@@ -43,6 +48,12 @@ def bind_source(name, y, proba, weights=None, units=None, **options):
     statistic = bind_for_rows("measure", name, options, "auto", weights)
     bound = bind_rows(statistic, y, proba, sample_weight=weights, pos_label=None, labels=None)
     return RowSource(*bound, units)
+
+
+def take_group(audit, name):
+    """What an audit says of one group."""
+    k = audit.names.index(name)
+    return {key: own[k] for key, own in audit._asdict().items() if isinstance(own, np.ndarray)}
 
 
 def check_level(pvalues):

@@ -16,11 +16,7 @@ from skcal.report._quantities import describe_sample
 from skcal.report._sentence import write_sentence
 
 FEW = {"n_resamples": 39, "random_state": 0}
-
-
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4))]
-
-
 every_seed = pytest.mark.parametrize("seed", SEEDS)
 
 
@@ -75,8 +71,6 @@ def judge_one(y_true, y_proba, **options):
 
 # Neither the mean nor the slope of any half is off.
 TURNS = np.array([1, -1, -1, 1, 1, -1, -1, 1])
-
-
 # Predictions and the true probabilities, from uniform numbers. None of these has a direction:
 NO_DIRECTION = {
     "calibrated": lambda u: (u, u),
@@ -89,8 +83,6 @@ NO_DIRECTION = {
     "likely label too likely": lambda u: (0.5 + u / 2, expit(logit(0.5 + u / 2) - 1)),
     "in turn": lambda u: (0.15 + 0.7 * u, 0.15 + 0.7 * u + 0.12 * TURNS[np.int_(8 * u)]),
 }
-
-
 DIRECTION = {
     "odds squared": (lambda u: (expit(2 * logit(u)), u), 1),
     "roots of odds": (lambda u: (expit(logit(u) / 2), u), -1),
@@ -98,8 +90,6 @@ DIRECTION = {
     "odds squared, and too high": (lambda u: (expit(2 * logit(u) + 0.7), u), 1),
     "squared about a rare base rate": (lambda u: (expit(2 * logit(u**4 / 8) + 2.6), u**4 / 8), 1),
 }
-
-
 DRAWS = NO_DIRECTION | {case: draw for case, (draw, _) in DIRECTION.items()}
 
 
