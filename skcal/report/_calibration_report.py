@@ -135,12 +135,13 @@ def calibration_report(
     half of their part is for a second such test, of the probabilities of all classes
     (``reduction="classwise"``). One is read by the fine test: the sum over cells of
     :math:`R^2 / W`, with the sum R of the weighted residuals and the sum W of the weights of a
-    cell, is compared with that of labels that are drawn from the predictions. Cells are single
-    values where 95 % of the rows are at values of five effective rows or more (and values are at
-    most 2000); elsewhere neighbouring predictions, in as many cells as the power 2/3 of the
-    effective number of rows. The last is the same test of larger cells, of which there are as many
-    as the square root of the effective number of rows. Rows without company are left out. A p-value
-    counts as often as its part of the level fits into the level (Bonferroni).
+    cell, is compared with that of labels that are drawn from the predictions. Values of
+    five effective rows or more are cells of their own, and so are all others if these hold less
+    than 5 % of the rows, unless that gives more than 2000 of them; other neighbouring predictions
+    share cells, as many as the power 2/3 of the effective number of their rows. The last is the
+    same test of larger cells, of which there are as many as the square root of the effective number
+    of rows. Rows without company are left out. A p-value counts as often as its part of the level
+    fits into the level (Bonferroni).
 
     **What is wrong.** Where measures read the confidence, "over-confident" or "under-confident" if
     the interval of mean confidence minus accuracy is above or below 0. Where they read the
@@ -180,8 +181,9 @@ def calibration_report(
     SmoothECE smooths over a width that is its own value, and errors of opposite sign at nearer
     predictions cancel. Therefore U is at least
 
-    - where the cells of the fine test are single values, the bound of these;
-    - if the model is rejected, the bound of the larger cells;
+    - where all cells of the fine test are single values, the bound of these;
+    - if the model is rejected, the bound of the larger cells; if the fine test rejects it, of
+      single values and of larger cells of the others;
     - that of the class with the largest SmoothECE or mean residual.
 
     The bound of cells is the upper bound of the root mean square of the error, or, if that is

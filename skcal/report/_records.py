@@ -243,8 +243,8 @@ class ModelReport(NamedTuple):
         Exact test of cells of neighbouring predictions, as many as the square root of the rows; its
         ``estimate`` is the root mean square of their errors.
     fine_test : TestResult
-        Exact test of single values, or of small cells of neighbouring predictions where values are
-        many; its ``estimate`` is the root mean square of their errors.
+        Exact test of single values that rows share, and of small cells of other neighbouring
+        predictions; its ``estimate`` is the root mean square of their errors.
     pvalue : float
         Smallest p-value of these tests, each times its factor: what the verdict goes by.
     error : float

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, ncx2
 
-from skcal._numerics.inference._fine_error import find_cell_errors
+from skcal._numerics.inference._fine_error import find_cell_errors, number_cells
 
 
 def find_all(predictions, outcomes, weights=None, n_draws=99, confidence_level=0.95):
@@ -103,6 +103,32 @@ def test_errors_that_cancel_in_large_cells_are_found_in_small_ones(rng):
     found = find_all(np.clip(predictions, 0.2, 0.8), outcomes)
     assert found.fine.pvalue == 0.01
     assert found.coarse.high < found.fine.low < found.fine.size
+
+
+def test_values_that_rows_share_are_cells_among_others(rng):
+    """Those of five rows and more; the other rows share cells, of at least two of them."""
+    shared, sizes = np.linspace(0.4, 0.42, 21), np.r_[np.full(20, 5), 4]
+    predictions = rng.permutation(np.r_[np.repeat(shared, sizes), rng.random(500)])
+    number = number_cells(predictions, np.zeros(604), None)
+    members = np.bincount(number)
+    cell = np.array([number[predictions == one][0] for one in shared])
+    assert (members[cell[:-1]] == 5).all()
+    assert members[cell[-1]] > 4
+    assert members.min() > 1
+    begin = [predictions[number == one].min() for one in range(len(members))]
+    assert (np.diff(begin) > 0).all()
+
+
+def test_errors_of_neighbouring_values_are_found_among_other_rows(rng):
+    """A third of the rows, at 50 values, is off by .25 up or down in turn."""
+    values, uniform = 0.4 + np.arange(50) / 2500, rng.random(600)
+    turns = np.where(np.arange(50) % 2, 0.25, -0.25)
+    predictions = np.r_[np.repeat(values, 6), uniform]
+    truth = np.r_[np.repeat(values + turns, 6), uniform]
+    found = find_all(predictions, rng.random(900) < truth)
+    assert found.fine.pvalue == 0.01
+    assert found.coarse.high < found.bounds.high
+    assert found.fine.low < 0.25 / np.sqrt(3) < found.bounds.high
 
 
 @pytest.mark.parametrize("n_times", [100, pytest.param(600, marks=pytest.mark.slow)])

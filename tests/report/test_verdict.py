@@ -383,6 +383,20 @@ def test_errors_at_a_quarter_of_the_rows_are_not_smoothed_away(n_samples, verdic
         assert f"at least {low} on average, and {bound} cannot be excluded" in model.sentence
 
 
+@pytest.mark.parametrize(
+    ("n_samples", "verdict"), [(3000, "inconclusive"), (20_000, "miscalibrated")]
+)
+def test_errors_at_values_that_rows_share_are_not_smoothed_away(n_samples, verdict):
+    """30 % of the rows, at 200 values a ten-thousandth apart, are off by .25 up or down in turn."""
+    rng = np.random.default_rng(0)
+    shared, number = rng.random(n_samples) < 0.3, rng.integers(200, size=n_samples)
+    y_proba = np.where(shared, 0.4 + number / 10_000, rng.random(n_samples))
+    truth = y_proba + shared * np.where(number % 2, 0.25, -0.25)
+    model = judge_one(draw_labels(truth, rng), y_proba)
+    assert model.verdict == verdict
+    assert model.error_low < 0.075 < model.error_bound
+
+
 def test_few_rows_that_are_far_off_are_a_small_error():
     """2 % of the rows are off by .4: .008 on average, and .057 in squares."""
     rng = np.random.default_rng(0)

@@ -32,8 +32,9 @@ from skcal._numerics.inference._cluster_signs import (
 from skcal._numerics.inference._monte_carlo import find_pvalue
 from skcal._tools._least_pvalue import carry_least
 
-# Values are examined one by one if this share of the rows is at values with this many rows.
-_MOST, _ROWS_OF_VALUE = 0.95, 5
+# Values with this many rows are examined one by one; all values, if this share of the rows is at
+# such values.
+_ROWS_OF_VALUE, _MOST = 5, 0.95
 _MOST_CELLS = 2000
 # Sums that are drawn at a time.
 _BUDGET = 1 << 22
@@ -62,15 +63,24 @@ class CellError(NamedTuple):
     width: float  # mean width of a cell, 0 where cells are single values
 
 
+class CellBounds(NamedTuple):
+    """As in `CellError`."""
+
+    high: float
+    plain_size: float
+
+
 class CellErrors(NamedTuple):
     """The `CellError` of small cells, and that of larger ones, as many as the root of the rows.
 
+    `bounds` are those of larger cells, but of single values where enough rows share these.
     `rough_size` is the root mean square over a few cells, as many as the cube root, which varies
     least.
     """
 
     fine: CellError
     coarse: CellError
+    bounds: CellBounds
     rough_size: float
 
 
@@ -145,9 +155,11 @@ def find_cell_errors(
 ):
     """The `CellErrors` of rows; weights are positive, None where all are equal."""
     rows, effect = _sort_rows(predictions, outcomes, weights, member)
-    starts, width = _cut_values(rows)
-    first = _join_cells(rows, starts)
-    parts = [Cells(*rows[:3], own, rows.member) for own in (starts, starts[first])]
+    few = _make_cells(rows, _cut_cells(rows, 1 / 3))
+    large = _make_cells(*_sort_cells(rows, _number_sorted(rows, _cut_large)))
+    rows, starts = _sort_cells(rows, _number_sorted(rows, _cut_small))
+    first, width = _join_cells(rows, starts), _find_width(rows, starts)
+    parts = [_make_cells(rows, own) for own in (starts, starts[first])]
     if member is None or has_known_law(rows.predictions, rows.weights, effect, rows.member):
         sums = _make_sums(rows, weights is None, starts)
         drawn = _draw_statistics(sums, parts, first, n_draws, rng)
@@ -159,7 +171,7 @@ def find_cell_errors(
         pvalues = _test_single_rows(rows, weights is None, rng=rng, **options)
         means = [part.mean_noise for part in parts]
     levels = 1 - confidence_level, confidence_level
-    widths = width, _find_width(rows.predictions, starts[first]) if width else 0.0
+    widths = width, _find_width(rows, starts[first]) if width else 0.0
     errors = [
         CellError(float(cells.measure()[0]), *test, *cells.find_sizes(*levels), *sizes)
         for cells, test, *sizes in zip(
@@ -170,16 +182,15 @@ def find_cell_errors(
             strict=True,
         )
     ]
-    few = Cells(*rows[:3], _cut_cells(rows, 1 / 3), rows.member)
-    return CellErrors(*errors, few.find_sizes()[0])
+    bounds = CellBounds(large.find_sizes(confidence_level)[1], large.plain_size)
+    return CellErrors(*errors, bounds, few.find_sizes()[0])
 
 
 def number_cells(predictions, outcomes, weights, member=None):
     """Number of the cell of each row, rising: of its value, or of a cell of the larger kind."""
     rows, _ = _sort_rows(predictions, outcomes, weights, member)
-    starts, width = _cut_values(rows)
-    edges = rows.predictions[starts[_join_cells(rows, starts)] if width else starts]
-    return np.maximum(np.searchsorted(edges, predictions, side="right") - 1, 0)
+    place = np.searchsorted(rows.predictions, predictions)
+    return _number_sorted(rows, _cut_large)[np.minimum(place, len(rows.predictions) - 1)]
 
 
 class _Rows(NamedTuple):
@@ -190,6 +201,11 @@ class _Rows(NamedTuple):
     weights: np.ndarray  # at most 1
     member: np.ndarray | None
     n_effective: float
+
+    def take(self, rows):
+        """Some of the rows, which may be in another order."""
+        kept = [None if one is None else one[rows] for one in self[:4]]
+        return _Rows(*kept, self.n_effective * len(rows) / len(self.predictions))
 
 
 def _sort_rows(predictions, outcomes, weights, member):
@@ -247,26 +263,63 @@ def _sum_clusters(values, starts, member):
     return sum_pairs(values, cell, member, (len(starts), int(member.max()) + 1))
 
 
-def _cut_values(rows):
-    """Where single values begin, or small cells of them where they are many; mean width."""
+def _number_sorted(rows, cut):
+    """Number of the cell of each sorted row, rising with where a cell begins.
+
+    A value that enough rows share is a cell; the other rows are cut.
+    """
+    is_alone = _find_alone(rows)
+    alone, rest = np.flatnonzero(is_alone), np.flatnonzero(~is_alone)
+    values = alone[np.flatnonzero(np.diff(rows.predictions[alone], prepend=-1.0))]
+    cells = rest[cut(rows.take(rest))] if len(rest) else rest
+    starts = np.sort(np.concatenate([values, cells]))
+    number = np.empty(len(is_alone), dtype=np.intp)
+    for own, first in ((alone, values), (rest, cells)):
+        place = np.searchsorted(first, own, side="right") - 1
+        number[own] = np.searchsorted(starts, first)[place]
+    return number
+
+
+def _find_alone(rows):
+    """Whether each of the sorted rows is at a value that is a cell of its own."""
     predictions, weights = rows.predictions, rows.weights
     values = np.flatnonzero(np.diff(predictions, prepend=-1.0))
     sizes = np.diff(values, append=len(predictions))
     share, company = weights.sum() ** 2 / (weights @ weights) / len(predictions), sizes
     if rows.member is not None:
         company = np.diff(_sum_clusters(weights, values, rows.member).indptr)  # clusters
-    in_company = sizes[company * share >= _ROWS_OF_VALUE].sum()
-    if len(values) <= _MOST_CELLS and in_company >= _MOST * len(predictions):
-        return values, 0.0
-    starts = _cut_cells(rows, 2 / 3)
-    return starts, _find_width(predictions, starts)
+    is_alone = company * share >= _ROWS_OF_VALUE
+    if sizes[is_alone].sum() >= _MOST * len(predictions):
+        is_alone[:] = True
+    if np.count_nonzero(is_alone) > _MOST_CELLS:
+        is_alone[:] = False
+    return np.repeat(is_alone, sizes)
 
 
-def _find_width(predictions, starts):
+def _sort_cells(rows, number):
+    """The rows sorted by their cells, and where these begin."""
+    order = np.argsort(number, kind="stable")
+    return rows.take(order), np.flatnonzero(np.diff(number[order], prepend=-1))
+
+
+def _make_cells(rows, starts):
+    return Cells(*rows[:3], starts, rows.member)
+
+
+def _find_width(rows, starts):
     """Mean width of the cells of the rows."""
-    ends = np.append(starts[1:], len(predictions))
-    widths = predictions[ends - 1] - predictions[starts]
-    return float(widths @ (ends - starts) / len(predictions))
+    low, high = (end.reduceat(rows.predictions, starts) for end in (np.minimum, np.maximum))
+    sizes = np.diff(starts, append=len(rows.predictions))
+    return float((high - low) @ sizes / len(rows.predictions))
+
+
+def _cut_small(rows):
+    return _cut_cells(rows, 2 / 3)
+
+
+def _cut_large(rows):
+    starts = _cut_small(rows)
+    return starts[_join_cells(rows, starts)]
 
 
 def _cut_cells(rows, power):

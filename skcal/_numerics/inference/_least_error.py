@@ -30,7 +30,7 @@ class LeastError(NamedTuple):
 
 
 def find_least_error(predictions, outcomes, shares, cell, member=None, *, reach, rng):
-    """The `LeastError` of rows in cells, whose numbers rise with the predictions.
+    """The `LeastError` of rows in cells, whose numbers rise with where they begin.
 
     `shares` are weights that sum to 1, `member` numbers of clusters or None; `reach` is a quantile
     of the standard normal distribution.
@@ -46,7 +46,7 @@ def find_least_error(predictions, outcomes, shares, cell, member=None, *, reach,
         pulls = shares * residuals
         alone, together = pulls @ pulls, np.bincount(member, pulls)
         effect = max(together @ together / alone, 1.0) if alone > 0 else 1.0
-    n_units = int(unit.max()) + 1
+    n_units, n_cells = int(unit.max()) + 1, int(cell.max()) + 1
     if n_units < 2:
         return LeastError(0.0, 0.0)
     chance, found = effect * shares**2 * np.array([expected, residuals**2]), []
@@ -55,7 +55,7 @@ def find_least_error(predictions, outcomes, shares, cell, member=None, *, reach,
         signs = np.empty(len(half))
         for chooses in (half, ~half):
             sums, *chances = (
-                np.bincount(cell[chooses], values[chooses], int(cell[-1]) + 1)
+                np.bincount(cell[chooses], values[chooses], n_cells)
                 for values in (shares * residuals, *chance)
             )
             # What is predicted to be nearly certain may vary by more than that.
