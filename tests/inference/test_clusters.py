@@ -630,6 +630,19 @@ def test_a_cluster_that_varies_alone():
     assert 0.5 < spiegelhalter_test(np.arange(200) % 2, v, clusters=clusters).pvalue <= 1
 
 
+@pytest.mark.parametrize("n_rows", [3, 5, 7, 10, 20])
+def test_outcomes_that_clusters_are_chosen_for(n_rows):
+    """Of each matched set one row is a case, and one of the answers to each question is right."""
+    y, v = np.tile(np.arange(n_rows) == 0, 60), np.full(60 * n_rows, 1 / n_rows)
+    assert spiegelhalter_test(y, v, clusters=np.repeat(np.arange(60), n_rows))[:3] == (0, 1, 0)
+
+
+def test_nothing_is_left_to_chance_in_clusters():
+    y, clusters = np.arange(200) % 2, np.arange(200) // 10
+    for v in (np.full(200, 0.5), y, np.where(clusters < 10, 0.5, y)):
+        assert spiegelhalter_test(y, v, clusters=clusters)[:3] == (0, 1, 0)
+
+
 def test_separated_outcomes_in_clusters():
     """A threshold separates them; rows at log odds of 0 tell of the intercept."""
     v = np.repeat([0.2, 0.3, 0.5, 0.5, 0.7, 0.9] * 10, 2)
