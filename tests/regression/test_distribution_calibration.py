@@ -278,6 +278,21 @@ def test_functions_see_rows_that_differ_in_their_predictions_alone(rng):
     assert found.estimate == 10  # of the first rows alone it is 0.2
 
 
+def test_functions_of_ensembles_with_missing_members(rng):
+    """Neither names of clusters nor the order of the rows decide."""
+    y, members = rng.normal(size=60), rng.normal(size=(60, 5))
+    members[::2, 3:], clusters = np.nan, np.arange(60) // 5
+    options = {"statistic": regression.continuous_ranked_probability_score, "n_resamples": 19}
+    found, other = (
+        distribution_calibration_test(
+            y[rows], Ensemble(members[rows]), clusters=names[rows], random_state=0, **options
+        )
+        for rows, names in ((np.arange(60), clusters), (rng.permutation(60), 7 * clusters % 12))
+    )
+    assert found.pvalue == other.pvalue
+    assert found[:3] == pytest.approx(other[:3])
+
+
 def test_functions_of_copies_are_estimated_from_all_rows(rng):
     """Each cluster counts once for the test, and as often as it has rows for the estimate."""
     count = np.arange(1, 13)
