@@ -268,6 +268,22 @@ def test_functions_of_single_rows_get_their_own_predictions(kind, rng):
     assert found == one._replace(estimate=pytest.approx(one.estimate, rel=1e-12))
 
 
+def test_functions_of_pairs_get_pairs(rng):
+    """Of all rows, of single rows of clusters, and of draws."""
+    pair, kinds = (rng.normal(size=40), np.exp(rng.normal(size=40))), set()
+
+    def miss(y, law):
+        kinds.add(type(law))
+        mean, deviation = law
+        return float(np.mean(((y - mean) / deviation) ** 2))
+
+    y = rng.normal(*pair)
+    options = {"clusters": np.arange(40) // 4, "statistic": miss, "n_resamples": 19}
+    found = distribution_calibration_test(y, pair, random_state=0, **options)
+    assert kinds == {tuple}
+    assert found.estimate == miss(y, pair)
+
+
 def test_functions_see_rows_that_differ_in_their_predictions_alone(rng):
     """Two rows of a cluster have the same target and rank; their estimate is that of all rows."""
     y, scale = np.zeros(40), np.where(np.arange(40) % 2, 5.0, 0.1)
