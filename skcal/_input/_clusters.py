@@ -87,7 +87,8 @@ def sort_clusters(member, proba, target, weights=None):
     order = sort_rows(columns)
     is_new = np.zeros(len(order), dtype=bool)
     for column in columns:
-        is_new[1:] |= np.diff(column[order].astype(np.float64)) != 0
+        own = column[order]
+        is_new[1:] |= own[1:] != own[:-1]
     # Sums of random integers, which overflow, depend on no order; equal ones are of equal clusters.
     marks = np.random.default_rng(0).integers(1 << 63, size=len(order), dtype=np.uint64)
     sums = np.zeros(member.max() + 1, dtype=np.uint64)

@@ -98,7 +98,8 @@ def make_signed(rows, statistic, member, *, is_omnibus):
     merged, member = problem.merged, member[problem.merged.order]
     weights = np.ones(len(predictions)) if weights is None else weights
     outcomes = sample.outcomes[merged.order]
-    effect = find_design_effect(weights * (outcomes - predictions), member)
+    # Residuals of a cluster may sum to 0 by design, as those of all answers to a question do.
+    effect = max(find_design_effect(weights * (outcomes - predictions), member), 1.0)
     sums = sign_clusters(predictions, outcomes, weights, merged.starts, member)
     room = np.minimum(merged.places, 1 - merged.places) * merged.mass
     moves = sums.sizes > room

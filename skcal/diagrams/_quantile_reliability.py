@@ -19,7 +19,7 @@ from skcal._input._validation import (
 )
 from skcal._numerics.curves._uniform_bands import bound_curve
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import name_models
+from skcal.diagrams._curves_display import keep_names, name_models
 from skcal.diagrams._entries import check_shown, keep_shown
 from skcal.diagrams._figure import open_figure
 from skcal.diagrams._legend import find_effective_rows, read_names
@@ -272,7 +272,7 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
             quantiles=levels.tolist() * (len(curves) // len(levels)),
             decompositions=decompositions,
             effective_rows=n_rows,
-            name=names if isinstance(y_quantiles, Mapping) else names[0],
+            name=keep_names(names, y_quantiles),
             shares=shares,
             coverage_width=bound_curve(round(n_rows or n_counted), confidence_level),
             confidence_level=confidence_level,

@@ -132,8 +132,8 @@ def spiegelhalter_test(
     )
     rows = sample.predictions, sample.outcomes, list_weights(sample)
     estimate, statistic = compare_brier(*rows)
-    if member is None or not np.isfinite(statistic):
+    if member is None or statistic == 0 or np.isinf(statistic):
         return TestResult(statistic, normal_pvalue(statistic), estimate, name=_NAME)
     effect, degrees = compare_clusters(*rows, member)
-    statistic /= np.sqrt(effect)
+    statistic /= float(np.sqrt(effect))
     return TestResult(statistic, normal_pvalue(statistic, degrees), estimate, name=_NAME)

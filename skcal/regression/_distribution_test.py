@@ -234,7 +234,7 @@ class _Targets:
         if isinstance(distribution, Ensemble):
             members = read_members("distribution", distribution, n_rows, missing=True)
             return np.where(np.isnan(members), np.inf, members)
-        # Laws of a family that share these are the same.
+        # Laws of a family that share these are hardly ever different.
         quartiles = [read_ppf(n_rows, distribution, level) for level in (0.25, 0.5, 0.75)]
         return np.column_stack([*read_pit(self.targets, distribution), *quartiles])
 

@@ -156,6 +156,20 @@ def test_clusters_of_two_classes(rng):
     np.testing.assert_allclose(copies.table.iloc[:, 1:], plain.iloc[1:].to_numpy(dtype=float)[None])
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_equal_predictions_in_clusters(rng, n_classes):
+    """No slope is left to test, and nothing varies where all clusters have the same outcomes."""
+    member, counts = np.repeat(np.arange(40), 7), [8 - n_classes, *[1] * (n_classes - 1)]
+    proba = np.tile(np.divide(counts, 7), (280, 1))
+    found = multinomial_recalibration(rng.integers(n_classes, size=280), proba, clusters=member)
+    assert found.slope_test[:2] == (0, 1)
+    assert found.test[:2] == found.intercept_test[:2]
+    assert found.test.pvalue < 0.01
+    y = np.tile(np.repeat(np.arange(n_classes), counts), 40)
+    found = multinomial_recalibration(y, proba, clusters=member)
+    assert found.test[:2] == found.intercept_test[:2] == (0, 1)
+
+
 def test_another_reference_tells_the_same(rng):
     y, proba = draw_classes(rng, 300, 0.8, (0, 0.2, 0))
     one, other = (multinomial_recalibration(y, proba, reference=name) for name in "ac")

@@ -268,6 +268,22 @@ def test_functions_of_single_rows_get_their_own_predictions(kind, rng):
     assert found == one._replace(estimate=pytest.approx(one.estimate, rel=1e-12))
 
 
+def test_functions_of_pairs_get_pairs(rng):
+    """Of all rows, of single rows of clusters, and of draws."""
+    pair, kinds = (rng.normal(size=40), np.exp(rng.normal(size=40))), set()
+
+    def miss(y, law):
+        kinds.add(type(law))
+        mean, deviation = law
+        return float(np.mean(((y - mean) / deviation) ** 2))
+
+    y = rng.normal(*pair)
+    options = {"clusters": np.arange(40) // 4, "statistic": miss, "n_resamples": 19}
+    found = distribution_calibration_test(y, pair, random_state=0, **options)
+    assert kinds == {tuple}
+    assert found.estimate == miss(y, pair)
+
+
 def test_functions_see_rows_that_differ_in_their_predictions_alone(rng):
     """Two rows of a cluster have the same target and rank; their estimate is that of all rows."""
     y, scale = np.zeros(40), np.where(np.arange(40) % 2, 5.0, 0.1)
@@ -276,6 +292,21 @@ def test_functions_see_rows_that_differ_in_their_predictions_alone(rng):
     clusters = np.arange(40) // 2
     found = distribution_calibration_test(y, members, clusters=clusters, **options)
     assert found.estimate == 10  # of the first rows alone it is 0.2
+
+
+def test_functions_of_ensembles_with_missing_members(rng):
+    """Neither names of clusters nor the order of the rows decide."""
+    y, members = rng.normal(size=60), rng.normal(size=(60, 5))
+    members[::2, 3:], clusters = np.nan, np.arange(60) // 5
+    options = {"statistic": regression.continuous_ranked_probability_score, "n_resamples": 19}
+    found, other = (
+        distribution_calibration_test(
+            y[rows], Ensemble(members[rows]), clusters=names[rows], random_state=0, **options
+        )
+        for rows, names in ((np.arange(60), clusters), (rng.permutation(60), 7 * clusters % 12))
+    )
+    assert found.pvalue == other.pvalue
+    assert found[:3] == pytest.approx(other[:3])
 
 
 def test_functions_of_copies_are_estimated_from_all_rows(rng):

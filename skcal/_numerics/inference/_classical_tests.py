@@ -12,6 +12,8 @@ from skcal._numerics.inference._cluster_signs import find_design_effect
 from skcal._numerics.inference._effective_rows import find_degrees
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
+# A sum that is less, in parts of that of the sizes of its terms, is 0.
+_ROUNDING = 1e-14
 
 
 def clip_pvalue(pvalue):
@@ -33,7 +35,10 @@ def compare_brier(predictions, outcomes, weights):
     With r = y - v: r^2 - v (1 - v) = r (1 - 2v), which has the variance (1 - 2v)^2 v (1 - v).
     """
     slope = weights * (1 - 2 * predictions)
-    excess = slope @ (outcomes - predictions)
+    parts = slope * (outcomes - predictions)
+    excess = parts.sum()
+    if abs(excess) <= _ROUNDING * np.abs(parts).sum():
+        return 0.0, 0.0
     error = np.sqrt(slope**2 @ (predictions * (1 - predictions)))
     return float(excess / weights.sum()), float(divide_by_error(excess, error))
 

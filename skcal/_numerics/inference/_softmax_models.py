@@ -40,6 +40,8 @@ _SMALLEST = 1e-15
 # infinite one: else 1 row in 1e6 would have to tell all.
 _LARGEST_ERROR = 1e3
 _LEAST_DEGREES = 0.1
+# Mean losses that differ by less do so by rounding.
+_NO_GAIN = 1e-14
 #: What `SoftmaxModels.bound` gives of infinite parameters.
 UNKNOWN = np.nan, np.inf, -np.inf, np.inf
 
@@ -137,7 +139,9 @@ class SoftmaxModels:
 
     def compare(self, small, large):
         """The `Gain` of a larger model over a smaller one that lies within it."""
-        n_terms, gain = len(large.basis) - len(small.basis), max(small.loss - large.loss, 0.0)
+        n_terms, gain = len(large.basis) - len(small.basis), small.loss - large.loss
+        if gain <= _NO_GAIN:
+            return Gain(0.0, n_terms, 1.0, 0.0)
         telling = Telling(self._counted or 0.0)
         if self._counted is None:
             telling = self._count_terms(small, large.basis)
