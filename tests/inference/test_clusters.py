@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, logit
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -628,23 +628,6 @@ def test_a_cluster_that_varies_alone():
     v, clusters = np.repeat([0.3, 0.5], 100), np.arange(200) // 10
     clusters[:100] = 0
     assert 0.5 < spiegelhalter_test(np.arange(200) % 2, v, clusters=clusters).pvalue <= 1
-
-
-@pytest.mark.parametrize("n_rows", [3, 5, 7, 10, 20])
-def test_outcomes_that_clusters_are_chosen_for(n_rows):
-    """Of each matched set one row is a case, and one of the answers to each question is right."""
-    y, v = np.tile(np.arange(n_rows) == 0, 60), np.full(60 * n_rows, 1 / n_rows)
-    assert spiegelhalter_test(y, v, clusters=np.repeat(np.arange(60), n_rows))[:3] == (0, 1, 0)
-
-
-def test_answers_to_questions(rng):
-    """Of each question one answer is right, and probabilities sum to 1: so do the outcomes."""
-    question, scores = np.repeat(np.arange(100), 4), rng.normal(size=(100, 4))
-    y = scores + rng.gumbel(size=(100, 4))
-    y = (y == y.max(axis=1, keepdims=True)).astype(int).ravel()
-    options = {"clusters": question, "n_resamples": 99, "random_state": 0}
-    assert calibration_test(y, softmax(scores, axis=1).ravel(), **options).pvalue > 0.01
-    assert calibration_test(y, softmax(3 * scores, axis=1).ravel(), **options).pvalue == 0.01
 
 
 def test_nothing_is_left_to_chance_in_clusters():

@@ -8,7 +8,7 @@ Review of Economics and Statistics 90, with the hypothesis imposed).
 """
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 # Tests of fewer clusters read single rows of them, which are chosen so often.
 FEWEST_CLUSTERS = 20
@@ -19,6 +19,27 @@ _BUDGET = 1 << 22
 # hypothesis. It is 1 / sqrt(k) where k independent rare events are expected: tests at 5 % reject 6
 # to 7 % of calibrated samples there, and ever more beyond.
 _LARGEST_SKEWNESS = 0.2
+# Residuals of clusters cancel by design where the squares of their sums are this part of those of
+# rows: single precision leaves more of them.
+_CANCELLED = 1e-9
+
+
+def sum_clusters(values, member):
+    """Sums of the values of each cluster; 0 where these cancel in all clusters.
+
+    So do the residuals of all answers to questions, by design. What rounding leaves has no law.
+    """
+    sums = np.bincount(member, values)
+    return sums if sums @ sums > _CANCELLED * (values @ values) else np.zeros(len(sums))
+
+
+def drop_cancelled(sums, squares):
+    """Sparse sums without the rows that cancel in all columns, which are those of clusters.
+
+    `squares` are the sums of the squares of the values of each row.
+    """
+    remains = sums.power(2).sum(axis=1) > _CANCELLED * squares
+    return sums if remains.all() else diags_array(1.0 * remains) @ sums
 
 
 def sum_pairs(values, rows, columns, shape):
@@ -68,10 +89,13 @@ def sign_clusters(predictions, outcomes, weights, starts, member):
 
 
 def find_design_effect(pulls, member):
-    """Variance of a sum of residuals by clusters over that of independent rows."""
-    squares = float(pulls @ pulls)
-    sums = np.bincount(member, pulls)
-    return float(sums @ sums) / squares if squares > 0 else 1.0
+    """Variance of a sum of residuals by clusters over that of independent rows.
+
+    1 where residuals of all clusters cancel: other sums, such as those by prediction, do not.
+    """
+    sums = sum_clusters(pulls, member)
+    variance = float(sums @ sums)
+    return variance / float(pulls @ pulls) if variance > 0 else 1.0
 
 
 def has_known_law(predictions, weights, design_effect, member):
@@ -124,7 +148,8 @@ class ClustersOfGroups:
     def find_design_effects(self):
         """`find_design_effect` of each group."""
         sums = np.concatenate([sums.power(2).sum(axis=1) for sums in self._sum(self._pulls)])
-        return np.divide(sums, self._squares, where=self._squares > 0, out=np.ones(len(sums)))
+        remains = sums > _CANCELLED * self._squares
+        return np.divide(sums, self._squares, where=remains, out=np.ones(len(sums)))
 
     def _sum(self, values):
         """Sums of clusters, for some groups at a time."""

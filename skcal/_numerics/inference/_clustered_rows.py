@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from skcal._numerics.inference._cluster_signs import sum_clusters
 from skcal._numerics.inference._effective_rows import count_clusters, divide_squares
 
 
@@ -37,7 +38,7 @@ class ClusteredRows(NamedTuple):
         chance, columns = expit(scores)[self.place], columns[:, self.place]
         pulls = self.shares * (self.outcomes - chance)
         curvature = self.shares * chance * (1 - chance)
-        sums = np.array([np.bincount(self.member, pulls * one) for one in columns])
+        sums = np.array([sum_clusters(pulls * one, self.member) for one in columns])
         information = [
             [np.bincount(self.member, curvature * one * other) for other in columns]
             for one in columns

@@ -13,6 +13,7 @@ from skcal._numerics.inference._classical_tests import (
     divide_by_error,
     normal_pvalue,
 )
+from skcal._numerics.inference._cluster_signs import sum_clusters
 from skcal._numerics.inference._effective_rows import (
     LEAST_REST,
     count_jointly,
@@ -83,7 +84,7 @@ def _count_rows(scores, outcomes, shares, member):
     pulls, degrees = columns * shares * (outcomes - chance), np.inf
     mean_squares, sums = pulls / shares @ pulls.T, pulls
     if member is not None:
-        sums = np.array([np.bincount(member, pull) for pull in pulls])
+        sums = np.array([sum_clusters(pull, member) for pull in pulls])
         masses = np.bincount(member, shares * chance * (1 - chance))
         degrees = float(find_degrees(np.sum((masses / masses.sum()) ** 2)))
     n_rows = count_jointly(pulls.sum(axis=1), mean_squares, sums @ sums.T)

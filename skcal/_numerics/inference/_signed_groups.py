@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import eye_array, vstack
 from scipy.special import log_ndtr
 
-from skcal._numerics.inference._cluster_signs import sum_pairs
+from skcal._numerics.inference._cluster_signs import drop_cancelled, sum_pairs
 from skcal._numerics.inference._group_statistics import find_normal_tails, find_range_tails
 from skcal._numerics.inference._skewness import correct_skewness
 
@@ -37,11 +37,13 @@ class GroupPulls:
     def __init__(self, members, pattern, unit, columns):
         shape = members.shape[1], int(unit.max()) + 1
         sums = [sum_pairs(values, pattern, unit, shape) for values in columns]
+        squares = [np.bincount(pattern, values**2, shape[0]) for values in columns]
         self._members, self.n_units = members.astype(np.float64), shape[1]
         if sums[0].nnz > self.n_units:  # units in several patterns have products in groups alone
             sums = [self._members @ own for own in sums]
+            squares = [self._members @ own for own in squares]
             self._members = eye_array(members.shape[0], format="csr")
-        self._sums = sums
+        self._sums = [drop_cancelled(*pair) for pair in zip(sums, squares, strict=True)]
 
     def list_products(self, degree):
         """Products of `degree` sums of each unit: aa, ab, bb of the columns a and b."""

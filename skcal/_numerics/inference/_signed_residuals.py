@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from skcal._numerics.inference._classical_tests import divide_by_error
-from skcal._numerics.inference._cluster_signs import sum_pairs
+from skcal._numerics.inference._cluster_signs import drop_cancelled, sum_clusters, sum_pairs
 from skcal._tools._order import sort_rows
 
 # Signs that are drawn at a time; the draws of a seed depend on it.
@@ -33,19 +33,23 @@ _ROUNDING = 1e-9
 
 
 class UnitSums:
-    """Sums of residuals by distinct prediction, ascending, and unit; and `of_units` of each unit.
+    """Sums of residuals by distinct prediction, ascending, and unit; `squares` are those of units.
 
     Predictions are cut into strips of equal length. Each step goes one prediction further in all of
     them at once, for all draws, so that NumPy works on long rows in the order of the memory.
     """
 
     def __init__(self, values, place, unit, shape, n_draws):
-        self.of_units = np.bincount(unit, values)
+        squares = sum_clusters(values, unit) ** 2
+        # Where residuals of all units cancel, sums up to a prediction vary as they do.
+        self.squares = squares if squares.any() else np.bincount(unit, values**2)
         self._n_strips = min(-(-_SIDE_BY_SIDE // n_draws), -(-shape[0] // _SHORTEST))
         n_steps = -(-shape[0] // self._n_strips)
         strip, step = np.divmod(place, n_steps)
         shape = n_steps * self._n_strips, shape[1]
-        by_step = sum_pairs(values, step * self._n_strips + strip, unit, shape)
+        place = step * self._n_strips + strip
+        by_step = sum_pairs(values, place, unit, shape)
+        by_step = drop_cancelled(by_step, np.bincount(place, values**2, shape[0]))
         size = max(1, _BLOCK // (self._n_strips * n_draws)) * self._n_strips
         self._blocks = [by_step[start : start + size] for start in range(0, shape[0], size)]
 
@@ -98,7 +102,7 @@ class SignedResiduals:
     @property
     def deviation(self):
         """Estimated standard deviation of the sum of all residuals."""
-        return float(np.sqrt(self._plain.of_units @ self._plain.of_units))
+        return float(np.sqrt(self._plain.squares.sum()))
 
     def observe(self):
         """Sides of the sample."""
@@ -123,7 +127,7 @@ class SignedResiduals:
         return self._studentise(np.array([*product([1.0, -1.0], repeat=self.n_units)])[1:].T)
 
     def _studentise(self, signs):
-        squares = self._centred.of_units**2
+        squares = self._centred.squares
         variances = squares.sum() + squares @ signs
         deviations = np.full(len(variances), self.deviation), np.sqrt(np.maximum(variances, 0.0))
         kinds = (

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import fdtrc, logsumexp, stdtrit
 
 from skcal._numerics.inference._classical_tests import chi_squared_pvalue, clip_pvalue
+from skcal._numerics.inference._cluster_signs import sum_clusters
 from skcal._numerics.inference._effective_rows import (
     LEAST_REST,
     Telling,
@@ -221,7 +222,7 @@ class SoftmaxModels:
         else:
             parts = np.bincount(self.member, self.shares * self._spread(small, moves).sum(axis=0))
             parts /= parts.sum()
-            sums = np.array([np.bincount(self.member, one) for one in pulls])
+            sums = np.array([sum_clusters(one, self.member) for one in pulls])
             sums /= np.maximum(1 - parts, LEAST_REST)
             n_rows = count_jointly(scores, mean_squares, sums @ sums.T)
             degrees = float(find_degrees(parts @ parts))
