@@ -51,6 +51,16 @@ def show_bound(value):
     return shown
 
 
+def show_bound_and_limit(bound, limit):
+    """An upper bound and a limit, with decimals enough that the larger one looks larger."""
+    shown, decimals = (show_bound(bound), show_error(limit)), 3
+    while (float(shown[0]) > float(shown[1])) != (bound > limit) and decimals < 9:
+        decimals += 1
+        up = 10.0**-decimals / 2
+        shown = f"{bound + up:.{decimals}f}", f"{limit:.{decimals}f}"
+    return shown
+
+
 def show_low(value):
     """The same of a lower bound, which is never rounded up."""
     shown = show_error(value)
