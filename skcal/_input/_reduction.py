@@ -96,6 +96,15 @@ class Predictions(NamedTuple):
             return False
         return not ((self.target == 0) | (self.target == 1)).all()
 
+    def refuse_one_hot(self, name="y_true"):
+        """Raise a ValueError for outcomes with a column for each class, of which one is true."""
+        target = self.target
+        if target.ndim == 2 and not self.is_multilabel and ((target == 0) | (target == 1)).all():
+            raise ValueError(
+                f"{name} must hold one label for each row; got one-hot rows. Pass the labels, such "
+                f"as numpy.argmax({name}, axis=1)."
+            )
+
     def to_numpy(self):
         """The same rows in NumPy."""
         weights = None if self.weights is None else to_numpy(self.weights)
