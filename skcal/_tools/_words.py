@@ -8,7 +8,11 @@ from skcal._tools._least_pvalue import LeastPValue
 
 # A p-value up to this one is called more than chance.
 SIGNIFICANT = 0.05
-_STATISTICS = {"smooth_ece": "SmoothECE", "omnibus": "Omnibus statistic"}
+_STATISTICS = {
+    "smooth_ece": "SmoothECE",
+    "omnibus": "Omnibus statistic",
+    "pit_calibration_error": "PIT calibration error",
+}
 _LONGEST_LABEL = 24
 # Distances from 0 or 1 below this are shown as powers of ten.
 _TINY = 1e-4
