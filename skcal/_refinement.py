@@ -65,6 +65,7 @@ def read_vectors(
 def list_vectors(vectors, name="y_true"):
     """The same of checked `Predictions` with a column for each class."""
     vectors = vectors.drop_absent()
+    vectors.refuse_one_hot(name)
     if vectors.target.ndim == 2:
         raise ValueError(
             f"{name} must hold labels; soft labels are no outcomes, whose loss after recalibration "

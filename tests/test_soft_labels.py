@@ -6,8 +6,11 @@ import pytest
 
 from skcal import metrics
 from skcal.diagrams import ReliabilityDisplay
+from skcal.inference import multinomial_recalibration, squared_kernel_calibration_test
 from skcal.metrics import calibration_decomposition, expected_calibration_error, smooth_ece
 from skcal.recalibration import AutoRecalibration, PlattScaling, TemperatureScaling
+from skcal.refinement import recalibration_gain
+from skcal.report import calibration_report
 from skcal.shift import PriorShift
 from tests.recalibration.family import CLASSES, make
 from tests.test_compatibility import CALLS
@@ -81,6 +84,24 @@ def test_certain_labels_are_labels():
             found = expected_calibration_error(one_hot, PROBA, reduction=reduction)
             expected = expected_calibration_error(labels, PROBA, reduction=reduction)
             assert found == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        calibration_report,
+        multinomial_recalibration,
+        recalibration_gain,
+        squared_kernel_calibration_test,
+    ],
+)
+def test_where_outcomes_are_needed_one_hot_rows_are_named_as_such(function):
+    """Nobody need draw labels from them, as from soft labels."""
+    labels, pair = SHARES.argmax(axis=1), np.column_stack([1 - PROBA[:, 0], PROBA[:, 0]])
+    for proba, one_hot in ((PROBA, np.eye(3)[labels]), (pair, np.eye(2)[labels.clip(max=1)])):
+        for y_true in (one_hot, one_hot.astype(int), pd.DataFrame(one_hot == 1)):
+            with pytest.raises(ValueError, match=r"got one-hot rows. .* numpy.argmax\(y_true, axi"):
+                function(y_true, proba)
 
 
 def test_two_columns_are_those_of_the_second():

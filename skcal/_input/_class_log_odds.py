@@ -28,6 +28,7 @@ def read_class_log_odds(y_true, y_proba, sample_weight, labels, reference, clust
     found = check_class_vectors(y_true, y_proba, **data)
     is_bool = labels is None and isinstance(np.asarray(y_true).flat[0], bool | np.bool_)
     found = found.to_numpy()
+    found.refuse_one_hot()
     if found.is_soft:
         raise ValueError("y_true must hold labels; a soft label has no outcome to test.")
     present = np.ones(found.n_rows, dtype=bool) if found.weights is None else found.weights > 0

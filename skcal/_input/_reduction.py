@@ -69,7 +69,7 @@ class Predictions(NamedTuple):
     positive_column: int = 1  # of two
     labels: np.ndarray | list[Any] | None = None  # of all columns, as far as they are known
     is_multilabel: bool = False  # each column is a problem of its own, with its own outcomes
-    given_type: np.dtype[Any] | None = None  # of the floats, if not that of `proba`
+    given_type: np.dtype[Any] | None = None  # of the numbers, if not that of `proba`
 
     @property
     def n_rows(self):
@@ -78,8 +78,9 @@ class Predictions(NamedTuple):
 
     @property
     def resolution(self):
-        """The smallest step at 1 of the floats that were given."""
-        return float(np.finfo(self.given_type or self.proba.dtype).eps)
+        """The smallest step at 1 of the floats that were given, or of float64."""
+        given = self.given_type or self.proba.dtype
+        return float(np.finfo(given if given.kind == "f" else np.float64).eps)
 
     @property
     def is_multiclass(self):
@@ -94,6 +95,15 @@ class Predictions(NamedTuple):
         if self.target.dtype.kind != "f":
             return False
         return not ((self.target == 0) | (self.target == 1)).all()
+
+    def refuse_one_hot(self, name="y_true"):
+        """Raise a ValueError for outcomes with a column for each class, of which one is true."""
+        target = self.target
+        if target.ndim == 2 and not self.is_multilabel and ((target == 0) | (target == 1)).all():
+            raise ValueError(
+                f"{name} must hold one label for each row; got one-hot rows. Pass the labels, such "
+                f"as numpy.argmax({name}, axis=1)."
+            )
 
     def to_numpy(self):
         """The same rows in NumPy."""

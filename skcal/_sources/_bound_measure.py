@@ -266,7 +266,8 @@ def bind_rows(bound, y_true, y_proba, *, sample_weight, pos_label, labels):
             sample.predictions.astype(np.float64, copy=False), sample.outcomes, sample.weights
         )
         return bound._replace(reduction="auto"), count_outcomes(rows), True
-    if not rows.is_multiclass:
+    # Rows of float32 sum to 1 as float32, but not as float64.
+    if rows.proba.ndim == 1 or rows.proba.dtype.kind != "f":
         rows = rows._replace(proba=rows.proba.astype(np.float64, copy=False))
     return bound, count_outcomes(rows), False
 

@@ -8,7 +8,11 @@ from skcal._tools._least_pvalue import LeastPValue
 
 # A p-value up to this one is called more than chance.
 SIGNIFICANT = 0.05
-_STATISTICS = {"smooth_ece": "SmoothECE", "omnibus": "Omnibus statistic"}
+_STATISTICS = {
+    "smooth_ece": "SmoothECE",
+    "omnibus": "Omnibus statistic",
+    "pit_calibration_error": "PIT calibration error",
+}
 _LONGEST_LABEL = 24
 # Distances from 0 or 1 below this are shown as powers of ten.
 _TINY = 1e-4
@@ -48,6 +52,16 @@ def show_bound(value):
     if float(shown) < value:
         digits = 3 if value >= 0.01 else 1 - int(np.floor(np.log10(value)))
         shown = show_error(value + 10.0**-digits / 2)
+    return shown
+
+
+def show_bound_and_limit(bound, limit):
+    """An upper bound and a limit, with decimals enough that the larger one looks larger."""
+    shown, decimals = (show_bound(bound), show_error(limit)), 3
+    while (float(shown[0]) > float(shown[1])) != (bound > limit) and decimals < 9:
+        decimals += 1
+        up = 10.0**-decimals / 2
+        shown = f"{bound + up:.{decimals}f}", f"{limit:.{decimals}f}"
     return shown
 
 

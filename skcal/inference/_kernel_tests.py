@@ -199,6 +199,7 @@ def squared_kernel_calibration_test(
 
 
 def _check_rows(vectors, minimum):
+    vectors.refuse_one_hot()
     if vectors.target.ndim == 2:
         raise ValueError("y_true must hold labels; a test cannot draw from soft labels.")
     if len(vectors.proba) < minimum:

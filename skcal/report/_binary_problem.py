@@ -175,6 +175,7 @@ def read_problem(
     names = ("y_true", "y_proba" if name is None else f"y_proba[{name!r}]")
     data = {"sample_weight": sample_weight, "pos_label": pos_label, "labels": labels}
     vectors = check_class_vectors(y_true, y_proba, **data, names=names)
+    vectors.refuse_one_hot()
     if vectors.target.ndim == 2:
         raise ValueError(_NO_OUTCOMES)
     kept = vectors.drop_absent()

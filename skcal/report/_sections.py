@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skcal._tools._words import (
-    show_bound,
+    show_bound_and_limit,
     show_error,
     show_label,
     show_low,
@@ -129,7 +129,8 @@ def _show_measures(model, interval):
 def _show_tests(model, confidence_level):
     alpha, has_classes = 1 - confidence_level, model.class_test is not None
     tells_apart = "yes" if model.discrimination_pvalue <= alpha else "not shown"
-    ends = f"{show_low(model.error_low)} to {show_bound(model.error_bound)}"
+    bound, tolerated = show_bound_and_limit(model.error_bound, model.tolerated)
+    ends = f"{show_low(model.error_low)} to {bound}"
     names = {"test of answers" if has_classes else "exact test": "test"}
     names |= {"test of all classes": "class_test"} if has_classes else {}
     names |= {"test of cells": "cell_test", "fine test": "fine_test"}
@@ -137,7 +138,7 @@ def _show_tests(model, confidence_level):
         *((title, _describe_test(model, name, alpha)) for title, name in names.items()),
         (
             "average error",
-            f"{show_error(model.error)} ({ends}; tolerated: {show_error(model.tolerated)})",
+            f"{show_error(model.error)} ({ends}; tolerated: {tolerated})",
         ),
         ("tells rows apart", f"{tells_apart} ({show_pvalue(model.discrimination_pvalue)})"),
         ("beats the base rate", _show_advantages(model.scores)),

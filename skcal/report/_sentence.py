@@ -5,6 +5,7 @@ import numpy as np
 from skcal._numerics.inference._verdict import find_excess
 from skcal._tools._words import (
     show_bound,
+    show_bound_and_limit,
     show_error,
     show_interval,
     show_label,
@@ -64,10 +65,14 @@ def _write_calibrated(facts):
 
 def _tell_bound(facts):
     verb = "are" if facts["summary"].pos_label is not None else "is"
-    bound = show_bound(facts["evidence"].error.bound)
+    bound, _ = _show_bound_and_tolerance(facts)
     return (
         f"{_name_probabilities(facts)} {verb} off by at most {bound} on average{_tell_scale(facts)}"
     )
+
+
+def _show_bound_and_tolerance(facts):
+    return show_bound_and_limit(facts["evidence"].error.bound, facts["tolerated"])
 
 
 def _name_probabilities(facts):
@@ -87,9 +92,10 @@ def _tell_scale(facts):
 
 
 def _write_nearly(facts):
+    _, tolerance = _show_bound_and_tolerance(facts)
     return (
         f"Nearly calibrated: an error is detectable ({show_pvalue(facts['evidence'].pvalue)}), but "
-        f"{_tell_bound(facts)}, within the tolerance of {show_error(facts['tolerated'])}; it is "
+        f"{_tell_bound(facts)}, within the tolerance of {tolerance}; it is "
         f"slightly {facts['error']}{_tell_story(facts)}."
     )
 
@@ -108,11 +114,11 @@ def _write_inconclusive(facts):
         return _write_unknown(facts)
     error, chance = facts["evidence"].error, show_pvalue(facts["evidence"].pvalue)
     size = f" and at least {show_low(error.low)} on average, and" if error.low else ", and"
+    bound, tolerance = _show_bound_and_tolerance(facts)
     return (
         f"Cannot tell how large the error is: it is more than chance ({chance}){size} "
-        f"{show_bound(error.bound)} cannot be excluded; more than {show_error(facts['tolerated'])}"
-        f"{_tell_tolerated(facts)} counts as miscalibrated. It looks {facts['error']}"
-        f"{_tell_story(facts)}."
+        f"{bound} cannot be excluded; more than {tolerance}{_tell_tolerated(facts)} counts as "
+        f"miscalibrated. It looks {facts['error']}{_tell_story(facts)}."
     )
 
 
@@ -129,13 +135,13 @@ def _write_unknown(facts):
     of_clusters = "" if clusters is None else f" of {clusters} clusters"
     if n_effective < 0.999 * n_rows:
         rows = f"{n_rows} rows{of_clusters}, which count as {n_effective:.0f}, are"
-    evidence = facts["evidence"]
+    bound, tolerance = _show_bound_and_tolerance(facts)
     return (
         f"Cannot tell: {rows} too few; no error beyond chance is found "
-        f"({show_pvalue(evidence.pvalue)}), but {_name_probabilities(facts)} may be off by up to "
-        f"{show_bound(evidence.error.bound)} on average{_tell_scale(facts)}, and more than "
-        f"{show_error(facts['tolerated'])}{_tell_tolerated(facts)} counts as miscalibrated. If the "
-        f"model is calibrated, about {facts['n_enough']:,} rows would do."
+        f"({show_pvalue(facts['evidence'].pvalue)}), but {_name_probabilities(facts)} may be off "
+        f"by up to {bound} on average{_tell_scale(facts)}, and more than {tolerance}"
+        f"{_tell_tolerated(facts)} counts as miscalibrated. If the model is calibrated, about "
+        f"{facts['n_enough']:,} rows would do."
     )
 
 

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 
 from skcal import inference
 from skcal.inference import (
@@ -13,6 +14,7 @@ from skcal.inference import (
     audit_groups_from_summary,
     calibration_test,
     calibration_test_from_summary,
+    compare_calibration,
     compare_summaries,
     confidence_interval,
     confidence_interval_from_summary,
@@ -186,6 +188,20 @@ def test_order_of_rows_does_not_matter(call):
         weights = 1 + np.arange(120) % 3 / 10
         expected = call(Y, V, sample_weight=weights)
         assert_same(call(Y[order], V[order], sample_weight=weights[order]), expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_function_is_given_rows_of_float32_as_they_are(n_classes, rng):
+    """As float64 they no longer sum to 1, and scikit-learn warns."""
+    y_true, y_proba = rng.integers(n_classes, size=200), rng.dirichlet(np.ones(n_classes), 200)
+    y_proba, flat = y_proba.astype(np.float32), np.full_like(y_proba, 1 / n_classes, np.float32)
+    options = {"n_resamples": 9, "random_state": 0}
+    loss, of_flat = log_loss(y_true, y_proba), log_loss(y_true, flat)
+    assert confidence_interval(y_true, y_proba, measure=log_loss, **options).estimate == loss
+    assert calibration_test(y_true, y_proba, statistic=log_loss, **options).statistic == loss
+    models = {"drawn": y_proba, "flat": flat}
+    (difference,) = compare_calibration(y_true, models, measure=log_loss, **options).difference
+    assert difference == pytest.approx(loss - of_flat, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", slow_among(MEASURES, "lower_calibration_distance"))

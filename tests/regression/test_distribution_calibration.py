@@ -33,6 +33,7 @@ def test_pvalues_of_kolmogorov_and_of_cramer(power, rng):
         assert result.statistic == pit_calibration_error(u, stats.uniform(), norm=norm)
     again = distribution_calibration_test(u, stats.uniform(), n_jobs=2, **options)
     assert again == result
+    assert str(again).startswith("PIT calibration error ")
 
 
 @pytest.mark.parametrize(

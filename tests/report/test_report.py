@@ -210,6 +210,24 @@ def test_log_loss_is_that_of_scikit_learn(rows, dtype, form):
     assert 0 < found.miscalibration < np.inf
 
 
+@pytest.mark.parametrize(
+    ("form", "dtype"),
+    [("column", bool), ("column", int), ("table", int), ("classes", np.int8), ("multilabel", int)],
+)
+def test_predicted_labels_are_probabilities_of_0_and_1(rows, form, dtype):
+    """`predict` gives whole numbers or booleans, which are read as floats are."""
+    y_true, answer = rows[0][:100], (rows[1][:100] > 0.5).astype(int)
+    options = FEW | ({"reduction": "multilabel"} if form == "multilabel" else {})
+    if form == "classes":
+        y_true, answer = y_true + answer, np.eye(3)[2 * answer]
+    elif form == "multilabel":
+        y_true, answer = np.stack([y_true, 1 - y_true], axis=1), np.eye(2)[answer]
+    elif form == "table":
+        answer = np.eye(2)[answer]
+    found = calibration_report(y_true, answer.astype(dtype), **options)
+    assert_same_numbers(found, calibration_report(y_true, answer.astype(float), **options))
+
+
 def test_log_loss_of_a_single_label_that_is_certain():
     found = calibration_report([1] * 30, np.linspace(0.5, 1, 30), **FEW).models[None]
     assert found.scores["log_loss"].base_rate == found.scores["brier_score"].base_rate == 0

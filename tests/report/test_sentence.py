@@ -22,6 +22,7 @@ from tests.report.samples import (
     draw_leaves,
     draw_rows,
     draw_wave,
+    judge,
     judge_one,
     report_case,
     report_one,
@@ -124,6 +125,26 @@ def test_sentences_name_what_the_bound_sees():
     _, sentence, error = tell(draw_labels(truth, rng), y_proba)
     assert 0 < error.scale < 0.01
     assert f"on average (cells of {error.scale:.2g}; " in sentence
+
+
+@pytest.mark.parametrize("pvalue", [0.01, 0.5])
+@pytest.mark.parametrize("size", [1, 0.1])
+def test_a_bound_above_the_tolerance_looks_above_it_and_others_do_not(pvalue, size):
+    """Of three decimals, 0.01284 and 0.01279 are equal, and 0.01235 is rounded up above 0.01238."""
+    _, facts = judge(*draw_rows("calibrated", 300, seed=0))
+
+    def tell_numbers(verdict, bound, tolerated):
+        error = facts["evidence"].error._replace(low=0.0, bound=size * bound)
+        evidence = facts["evidence"]._replace(error=error, pvalue=pvalue)
+        given = facts | {"evidence": evidence, "tolerated": size * tolerated, "error": "too high"}
+        sentence = write_sentence(verdict, given)
+        pattern = "(?:at most|up to|, and) (0[.][0-9]+) .* (?:than|of) (0[.][0-9]+)"
+        shown, limit = re.search(pattern, sentence).groups()
+        assert float(shown) >= size * bound
+        return float(shown) - float(limit)
+
+    assert tell_numbers("inconclusive", 0.01284, 0.01279) > 0
+    assert tell_numbers("nearly calibrated", 0.01235, 0.01238) <= 0
 
 
 def test_how_many_rows_would_do():
