@@ -55,9 +55,11 @@ class LatticeTable:
         start = self.start[laws]
         slot = start + (levels * self.width[laws]).astype(np.intp)
         place = self.slots.take(slot).astype(np.intp)
-        rows = np.flatnonzero(self.cells.take(place) < levels)
-        place[rows] = self._search(place[rows] + 1, self.slots[slot[rows] + 1], levels[rows])
-        below, up_to = self.cells.take(place - 1), self.cells.take(place)
+        up_to = self.cells.take(place)
+        rows = np.flatnonzero(up_to < levels)
+        found = self._search(place[rows] + 1, self.slots[slot[rows] + 1], levels[rows])
+        place[rows], up_to[rows] = found, self.cells.take(found)
+        below = self.cells.take(place - 1)
         outside = (place == start) | np.isinf(up_to)
         below[outside], up_to[outside] = np.nan, np.inf
         return self.first[laws] + (place - start) - 1, below, up_to

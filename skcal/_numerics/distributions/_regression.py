@@ -52,7 +52,8 @@ def spread_evenly(low, high, weights):
     n_jumps = 2 + np.count_nonzero(is_point)
     slope = np.concatenate([np.zeros(n_jumps), slopes, -slopes]).take(order)
     np.cumsum(slope, out=slope)
-    after = np.append(0.0, slope[:-1] * np.diff(nodes))
+    after = np.zeros(len(nodes))
+    np.multiply(slope[:-1], np.diff(nodes), out=after[1:])
     if n_jumps == 2:  # of both ends, which are none
         np.cumsum(after, out=after)
         return nodes, after, after
