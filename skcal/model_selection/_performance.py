@@ -69,11 +69,14 @@ class Predicted:
     @cached_property
     def cox(self):
         """Intercept and slope of the log odds of rows that are not certain, NaN if too few."""
-        rows = (self.mass > 0) & ~self.is_certain
-        predictions, outcomes = self.predictions[rows], self.outcomes[rows].astype(np.float64)
-        if len(np.unique(predictions)) < 2 or len(np.unique(outcomes)) < 2:
+        ties = self.sample.sorted
+        inside = (ties.predictions > 0) & (ties.predictions < 1)
+        predictions, weight, positive = (
+            part[inside] for part in (ties.predictions, ties.weight, ties.positive)
+        )
+        if len(predictions) < 2 or not (positive > 0).any() or not (positive < weight).any():
             return np.nan, np.nan
-        fit = CoxLikelihood(predictions, outcomes, self.mass[rows]).fit()
+        fit = CoxLikelihood(predictions, positive / weight, weight).fit()
         return float(fit.intercept), float(fit.slope)
 
     @property

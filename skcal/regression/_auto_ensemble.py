@@ -100,8 +100,8 @@ class AutoEnsemble(EnsembleRecalibrator):
     A map that the rows refute takes no part: one whose part of the sum is larger than that of the
     best map by more than 10, or by more than ``2 * prior_rows`` for the ensembles themselves.
 
-    The time of a fit grows with the square of the number of rows, as that of isotonic distributions
-    does: 10,000 rows with 50 members take about 30 seconds.
+    Most of the time of a fit is that of isotonic distributions: 10,000 rows with 50 members take
+    about ten seconds.
 
     References
     ----------

@@ -75,14 +75,18 @@ class IsotonicDistributionalRegression(DistributionRecalibrator):
     predictors the distribution functions are interpolated linearly, and beyond the outermost ones
     they are those of the outermost. Predicted distributions are supported on the fitted targets.
 
-    A fit takes time proportional to the number of distinct predictions times that of distinct
-    targets; 10,000 rows take about a second. What is kept are the blocks on which probabilities are
-    equal, a few for each threshold, and no matrix.
+    From one threshold to the next only few blocks of equal probabilities change, and only these are
+    pooled again [2]_: 10,000 rows with distinct targets take about half a second, and 100,000 less
+    than ten. What is kept are the blocks at each threshold, 40 and 100 on average for so many rows,
+    and no matrix.
 
     References
     ----------
     .. [1] A. Henzi, J. F. Ziegel, T. Gneiting (2021). Isotonic distributional regression. Journal
        of the Royal Statistical Society B 83. :doi:`10.1111/rssb.12450`
+    .. [2] A. Henzi, A. Mösching, L. Dümbgen (2022). Accelerating the pool-adjacent-violators
+       algorithm for isotonic distributional regression. Methodology and Computing in Applied
+       Probability 24. :doi:`10.1007/s11009-022-09937-2`
 
     Examples
     --------

@@ -14,6 +14,7 @@ LAWS = {
     "poisson": stats.poisson(_MEANS),
     "poisson of equal rows": stats.poisson(np.repeat([0.0, 0.3, 5000.0, 4.0], N_ROWS // 4)),
     "one poisson": stats.poisson(2.5),
+    "wide": stats.poisson(1e6),
     "moved": stats.poisson(_MEANS, loc=np.repeat([0.25, -1e3], N_ROWS // 2)),
     "negative binomial": stats.nbinom(1.5, 1 / (1 + _MEANS)),
     "binomial": stats.binom(20, np.linspace(0, 1, N_ROWS)),

@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 import skops.io
 from scipy import stats
+from scipy.optimize import isotonic_regression
 from sklearn.pipeline import make_pipeline
 
 from skcal import regression
 from skcal._input._predicted._response_rows import read_pit
+from skcal._numerics.distributions import _isotonic_distributions
 from skcal.regression import (
     ConformalInterval,
     Ensemble,
@@ -531,6 +533,31 @@ def test_isotonic_distributions_are_those_of_the_formula(seed):
     np.testing.assert_allclose(
         std**2, masses @ model.thresholds_**2 - (masses @ model.thresholds_) ** 2, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 9])
+def test_isotonic_distributions_are_pooled_where_they_change(decimals, monkeypatch):
+    """Each is the isotonic regression at its threshold, of few blocks of the one before it."""
+    rng, sizes = np.random.default_rng(decimals), []
+    x = rng.normal(size=300).round(decimals)
+    y, weights = (x + rng.normal(size=300)).round(decimals), rng.exponential(size=300)
+
+    def count(values, **options):
+        sizes.append(len(values))
+        return isotonic_regression(values, **options)
+
+    monkeypatch.setattr(_isotonic_distributions, "isotonic_regression", count)
+    model = fit_idr(x, y, weights)
+    if decimals == 9:
+        assert sum(sizes) < 300**2 / 5
+    places = np.searchsorted(model.predictors_, x)
+    mass = np.bincount(places, weights)
+    for threshold, found in zip(
+        model.thresholds_, tabulate(model, model.predictors_).T, strict=True
+    ):
+        above = np.bincount(places, weights * (y > threshold)) / mass
+        expected = isotonic_regression(above, weights=mass).x
+        np.testing.assert_allclose(1 - found, expected, atol=1e-13)
 
 
 def test_isotonic_distributions_are_calibrated_on_the_fitted_rows():

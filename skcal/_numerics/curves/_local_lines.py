@@ -7,7 +7,7 @@ from skcal._numerics.cells._order import count_below
 from skcal._numerics.curves._spline import SHARE_TOLERANCE
 
 # Up to this many places, all pairs of them are faster than moments.
-_FEW_PLACES = 1 << 10
+_FEW_PLACES = 1 << 9
 # From this many places on, heights are interpolated where that pays.
 _MANY_PLACES = 1 << 14
 # Cells to a reach, and to all of the mass: those whose heights are a cubic, and whose rows are.
@@ -34,16 +34,18 @@ _CHUNK = 1 << 14
 
 
 def _expand(kernel):
-    """Derivatives of a polynomial divided by factorials, as coefficients for np.polyval."""
-    found = []
+    """Derivatives of a polynomial divided by factorials, a row of coefficients for each."""
+    found = np.zeros((_N_MOMENTS, _N_MOMENTS))
     for order in range(kernel.degree() + 1):
-        found.append(kernel.coef[::-1])
+        found[order, : len(kernel.coef)] = kernel.coef
         kernel = kernel.deriv() / (order + 1)
     return found
 
 
-# The tricube weight (1 - u^3)^3 in powers of w = 1 - u, and times u and u^2.
-_KERNELS = [_expand(Polynomial([0, 3, -3, 1]) ** 3 * Polynomial([1, -1]) ** k) for k in range(3)]
+# The tricube weight (1 - u^3)^3 in powers of w = 1 - u, and times u and u^2, for each derivative.
+_KERNELS = np.stack(
+    [_expand(Polynomial([0, 3, -3, 1]) ** 3 * Polynomial([1, -1]) ** k) for k in range(3)], axis=1
+)
 
 
 def fit_local_lines(places, weight, total, span):
@@ -217,38 +219,45 @@ def _sum_onwards(places, values, points, reach, *, side):
         half = 1 << int(key % _OCTAVES - 1)
         middle = last[at] // half * half
         starts, block = np.unique(middle, return_inverse=True)
-        index = starts[:, None] + np.arange(-half, half)
+        ends = np.stack([first[at], last[at]]) - middle
+        n_left, n_right = -ends[0].min(), 1 + ends[1].max()
+        index = starts[:, None] + np.arange(-n_left, n_right)
         is_row = (index >= 0) & (index < len(places))
         index = np.clip(index, 0, len(places) - 1)
         longest = np.zeros(len(starts))
         np.maximum.at(longest, block, reach[at])
         # Rows beyond all windows of their block may be anywhere: they are in no sum that is read.
-        away = places[index] - places[starts][:, None]
+        away = places.take(index) - places[starts][:, None]
         away = np.clip(away, -longest[:, None], longest[:, None]) / longest[:, None]
-        ends = block * 2 * half + half + [first[at] - middle, last[at] - middle]
+        has_left = ends[0] < 0
+        ends += block * (n_left + n_right) + n_left
         ratio = -longest[block] / reach[at]
         left = (points[at] + reach[at] - places[middle]) / reach[at]
-        terms, factor = values[:, index] * is_row, np.ones(len(at))
+        powers = np.ones((_N_MOMENTS, len(at)))
+        np.cumprod(np.broadcast_to(left, powers[1:].shape), axis=0, out=powers[1:])
+        terms, factor = values.take(index, axis=1) * is_row, np.ones(len(at))
         added = np.zeros((3, len(values), len(at)))
-        for order in range(_N_MOMENTS):
-            moments = _accumulate(terms, half, ends, first[at] < middle) * factor
-            for power, some_of in enumerate((slice(None), slice(None), slice(1))):
-                if order < len(_KERNELS[power]):
-                    kernel = np.polyval(_KERNELS[power][order], left)
-                    added[power, some_of] += kernel * moments[some_of]
+        for kernels in _KERNELS:
+            moments = _accumulate(terms, n_left, ends, has_left)
+            moments *= factor
+            by_power = kernels @ powers
+            added[:2] += by_power[:2, None] * moments
+            added[2, 0] += by_power[2] * moments[0]
             terms *= away
             factor *= ratio
         sums[..., at] = added
     return sums
 
 
-def _accumulate(terms, half, ends, has_left):
+def _accumulate(terms, n_left, ends, has_left):
     """Sums of the terms from the first to the last row of windows, from the middle of blocks on."""
     sums = np.empty_like(terms)
-    np.cumsum(terms[..., half:], axis=-1, out=sums[..., half:])
-    np.cumsum(terms[..., half - 1 :: -1], axis=-1, out=sums[..., half - 1 :: -1])
-    sums = sums.reshape(len(terms), -1)
-    return sums[:, ends[1]] + sums[:, ends[0]] * has_left
+    np.cumsum(terms[..., n_left:], axis=-1, out=sums[..., n_left:])
+    np.cumsum(terms[..., :n_left][..., ::-1], axis=-1, out=sums[..., :n_left][..., ::-1])
+    left, right = (sums.reshape(len(terms), -1).take(end, axis=1) for end in ends)
+    left *= has_left
+    right += left
+    return right
 
 
 def _fit_row_by_row(places, mass, totals, points, reach):

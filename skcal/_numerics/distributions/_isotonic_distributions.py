@@ -34,29 +34,91 @@ def regress_distributions(places, targets, weights, n_predictors, show=iter):
     order = np.argsort(targets, kind="stable")
     thresholds, firsts = np.unique(targets[order], return_index=True)
     center = float(thresholds[len(thresholds) // 2])
-    mass = np.bincount(places, weights, n_predictors)
-    above = mass.copy()
-    mean = np.full(n_predictors, thresholds[0] - center)
-    square = mean**2
+    pools = _Pools(np.bincount(places, weights, n_predictors))
+    # Each probability counts from the threshold at which it began; the first one from center.
+    began, mean, square = np.zeros((3, n_predictors))
+    share = np.ones(n_predictors)
     keys, values = [], []
     lasts = np.append(firsts[1:], len(order))
     for k, (first, last) in enumerate(show(list(zip(firsts, lasts, strict=True)))):
         rows = order[first:last]
-        np.subtract.at(above, places[rows], weights[rows])
-        np.maximum(above, 0.0, out=above)  # what rounding leaves where all rows are taken off
-        if last == len(order):
-            above[:] = 0
-        starts = isotonic_regression(above / mass, weights=mass).blocks[:-1]
-        # From sums, so that 0 and 1 are reached where all rows agree.
-        share = np.add.reduceat(above, starts) / np.add.reduceat(mass, starts)
-        keys.append(starts + k * n_predictors)
-        values.append(share)
-        if last < len(order):
-            spread = np.repeat(share, np.diff(starts, append=n_predictors))
-            low, high = thresholds[k] - center, thresholds[k + 1] - center
-            mean += (high - low) * spread
-            square += (high - low) * (high + low) * spread
+        is_last = last == len(order)
+        changed = pools.empty() if is_last else pools.lower(places[rows], weights[rows])
+        here, there = thresholds[k] - center, began[changed]
+        rise = share[changed] * (here - there)
+        mean[changed] += rise
+        square[changed] += rise * (here + there)
+        began[changed], share[changed] = here, pools.spread(changed)
+        keys.append(pools.starts + k * n_predictors)
+        values.append(pools.shares)
     return thresholds, center, Blocks(np.concatenate(keys), np.concatenate(values), mean, square)
+
+
+class _Pools:
+    """Blocks of an isotonic regression of shares, all of which are 1 until they fall.
+
+    Where a number falls, its block may split after it, and merge with those before it: the others
+    stay as they are [1]_.
+
+    References
+    ----------
+    .. [1] A. Henzi, A. Mösching, L. Dümbgen (2022). Accelerating the pool-adjacent-violators
+       algorithm for isotonic distributional regression. Methodology and Computing in Applied
+       Probability 24. :doi:`10.1007/s11009-022-09937-2`
+    """
+
+    def __init__(self, mass):
+        self._columns = np.stack([mass, mass])  # what is left of each, and all of it
+        self._edges = np.array([0, len(mass)])
+        self._set_sums(self._columns.sum(axis=1, keepdims=True))
+
+    def _set_sums(self, sums):
+        self._sums = sums
+        # Of sums, so that 0 and 1 are reached where all rows agree.
+        self.shares = sums[0] / sums[1]
+
+    @property
+    def starts(self):
+        """Where blocks begin."""
+        return self._edges[:-1]
+
+    def spread(self, part):
+        """The values at a slice of the places, of whole blocks."""
+        first, last = np.searchsorted(self._edges, [part.start, part.stop])
+        return np.repeat(self.shares[first:last], np.diff(self._edges[first : last + 1]))
+
+    def lower(self, places, weights):
+        """Take weights off at some places; returns the slice in which values have changed."""
+        left = self._columns[0]
+        np.subtract.at(left, places, weights)
+        if len(places) > 1:
+            places = np.unique(places)
+        left[places] = np.maximum(left[places], 0.0)  # what rounding leaves of nothing
+        blocks = np.searchsorted(self._edges, places, side="right") - 1
+        edges, sums, done = [], [], 0
+        for block, split in zip(blocks.tolist(), (places + 1).tolist(), strict=True):
+            if block < done:  # has been split before
+                continue
+            start, end = self._edges[block : block + 2]
+            head = self._columns[:, start:split].sum(axis=1, keepdims=True)
+            edges += [self._edges[done : block + 1], np.arange(split, end)]
+            sums += [self._sums[:, done:block], head, self._columns[:, split:end]]
+            done = block + 1
+        begin = self._edges[blocks[0]]
+        edges = np.concatenate([*edges, self._edges[done:]])
+        sums = np.concatenate([*sums, self._sums[:, done:]], axis=1)
+        pools = isotonic_regression(sums[0] / sums[1], weights=sums[1]).blocks
+        self._edges = edges[pools]
+        self._set_sums(np.add.reduceat(sums, pools[:-1], axis=1))
+        # Equal values are one block, also beyond what was split.
+        first = np.searchsorted(self._edges, begin, side="right") - 1
+        return slice(self._edges[first], self._edges[np.searchsorted(self._edges, end)])
+
+    def empty(self):
+        """Take all weights off; returns the slice of all places."""
+        self._edges = self._edges[[0, -1]]
+        self._set_sums(self._columns.sum(axis=1, keepdims=True) * [[0.0], [1.0]])
+        return slice(*self._edges)
 
 
 class StepDistributions:

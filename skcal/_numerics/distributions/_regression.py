@@ -7,6 +7,9 @@ from skcal._numerics.cells._order import sort_with_order
 
 # Shorter intervals count as their upper ends: their slopes would be rounded too coarsely.
 SHORTEST = 2.0**-26
+_ENDS = (0.0, 1.0)
+# Nodes whose distance from uniform is measured at a time.
+_BLOCK = 1 << 14
 
 
 def center_levels(levels):
@@ -39,18 +42,42 @@ def spread_evenly(low, high, weights):
     the sorted nodes, from 0 to 1, and the limit from below and the value at each. Of equal nodes
     each adds a jump of its own, so that the last one has the value.
     """
-    mass = np.ones(len(low)) if weights is None else weights.astype(np.float64)
-    mass = mass / mass.sum()
     is_point = high - low < SHORTEST
+    if is_point.all():
+        return _cumulate_points(high, weights)
+    mass = _share_mass(len(low), weights)
     starts, ends = low[~is_point], high[~is_point]
     slopes = mass[~is_point] / (ends - starts)
-    nodes, order = sort_with_order(np.concatenate([[0.0, 1.0], high[is_point], starts, ends]))
-    no_slope, no_jump = np.zeros(2 + np.count_nonzero(is_point)), np.zeros(2 * len(slopes))
-    jump = np.concatenate([[0.0, 0.0], mass[is_point], no_jump]).take(order)
-    slope = np.concatenate([no_slope, slopes, -slopes]).take(order)
-    rise = np.cumsum(slope)[:-1] * np.diff(nodes)
-    after = np.cumsum(jump + np.append(0.0, rise))
+    nodes, order = sort_with_order(np.concatenate([_ENDS, high[is_point], starts, ends]))
+    n_jumps = 2 + np.count_nonzero(is_point)
+    slope = np.concatenate([np.zeros(n_jumps), slopes, -slopes]).take(order)
+    np.cumsum(slope, out=slope)
+    after = np.zeros(len(nodes))
+    np.multiply(slope[:-1], np.diff(nodes), out=after[1:])
+    if n_jumps == 2:  # of both ends, which are none
+        np.cumsum(after, out=after)
+        return nodes, after, after
+    jump = np.concatenate([[0.0, 0.0], mass[is_point], np.zeros(2 * len(slopes))]).take(order)
+    after = np.cumsum(after + jump)
     return nodes, after - jump, after
+
+
+def _cumulate_points(points, weights):
+    """The same for rows that are points."""
+    nodes = np.concatenate([_ENDS, points])
+    if weights is None:
+        nodes.sort()
+        share = np.clip(np.arange(-1, len(nodes)) / len(points), 0.0, 1.0)
+        return nodes, share[:-1], share[1:]
+    nodes, order = sort_with_order(nodes)
+    jump = np.append([0.0, 0.0], _share_mass(len(points), weights)).take(order)
+    after = np.cumsum(jump)
+    return nodes, after - jump, after
+
+
+def _share_mass(n_rows, weights):
+    mass = np.ones(n_rows) if weights is None else weights.astype(np.float64)
+    return mass / mass.sum()
 
 
 def share_among_bins(nodes, before, after, n_bins):
@@ -69,7 +96,12 @@ def measure_uniformity(low, high, weights, norm):
 
 def measure_spread(nodes, before, after, norm):
     """The same for what `spread_evenly` returns."""
-    return float(measure_gaps(np.diff(nodes), before - nodes, after - nodes, norm))
+    blocks = [slice(start, start + _BLOCK + 1) for start in range(0, len(nodes) - 1, _BLOCK)]
+    norms = [
+        measure_gaps(np.diff(nodes[k]), before[k] - nodes[k], after[k] - nodes[k], norm)
+        for k in blocks
+    ]
+    return float(np.linalg.norm(norms, norm))
 
 
 def measure_gaps(lengths, before, after, norm):
@@ -82,9 +114,9 @@ def measure_gaps(lengths, before, after, norm):
     left, right = after[:-1], before[1:]
     if norm == 2:
         return np.sqrt(lengths @ (left**2 + left * right + right**2) / 3)
-    total = np.abs(left) + np.abs(right)
-    crossing = np.divide(left**2 + right**2, total, where=total > 0, out=np.zeros(total.shape))
-    return lengths @ np.where(left * right < 0, crossing, total) / 2
+    total, crosses = np.abs(left) + np.abs(right), left * right < 0
+    total[crosses] = (left[crosses] ** 2 + right[crosses] ** 2) / total[crosses]
+    return lengths @ total / 2
 
 
 def bias_of_quantiles(targets, quantiles, levels, place):

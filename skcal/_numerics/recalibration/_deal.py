@@ -32,7 +32,8 @@ class Dealt(NamedTuple):
 class _Units(NamedTuple):
     """Kinds of rows: equal scores and equal labels."""
 
-    first: np.ndarray  # a row of each
+    order: np.ndarray  # rows, those of a unit next to each other
+    first: np.ndarray  # a row of each unit
     number: np.ndarray  # of the unit of each row
     mass: np.ndarray
     codes: np.ndarray  # by rank
@@ -79,8 +80,9 @@ def deal_splits(scores, codes, sample_weight, n_folds, kind="proba"):
     units = _find_units(scores, codes, sample_weight, n_folds, kind)
     counts = np.bincount(units.number)
     n_items = np.where(units.is_split, counts, 1)
-    keys = [units.number] if sample_weight is None else [sample_weight, units.number]
-    order = np.lexsort(keys)
+    order = units.order
+    if sample_weight is not None:
+        order = np.lexsort((sample_weight, units.number))
     is_new = np.append(True, _differ(units.number[order]) | (n_items > 1)[units.number[order]][1:])
     folds = np.empty(len(order), dtype=np.intp)
     folds[order] = _deal(n_items.sum(), n_folds, _make_rng(units))[np.cumsum(is_new) - 1]
@@ -140,7 +142,11 @@ def _find_units(scores, codes, sample_weight, n_folds, kind):
     order = np.lexsort((own, ranks))
     is_new = np.append(True, _differ(own[order]) | _differ(ranks[order]))
     if not is_new.all():
-        order = np.lexsort((*keys.T, *np.sort(keys, axis=1).T, own, ranks))
+        tied = ~(is_new & np.append(is_new[1:], True))
+        rows = order[tied]
+        own_keys = keys[rows]
+        sorting = (*own_keys.T, *np.sort(own_keys, axis=1).T, own[rows], ranks[rows])
+        order[tied] = rows[np.lexsort(sorting)]
         is_new = np.append(True, _differ(keys[order]).any(axis=1) | _differ(ranks[order]))
     number = np.empty(len(order), dtype=np.intp)
     number[order] = np.cumsum(is_new) - 1
@@ -151,7 +157,7 @@ def _find_units(scores, codes, sample_weight, n_folds, kind):
         is_split = _find_leaves(keys[first], proba[first], mass)
         # Fewer rows than folds, however often each is repeated, could not be dealt.
         is_split |= np.sum(np.where(is_split, np.ceil(mass), 1.0)) < n_folds
-    return _Units(first, number, mass, ranks[first], is_split)
+    return _Units(order, first, number, mass, ranks[first], is_split)
 
 
 def _find_leaves(keys, proba, mass):
