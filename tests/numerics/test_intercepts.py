@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from skcal._numerics.recalibration import _intercepts
 from skcal._numerics.recalibration._intercepts import (
     _Problem,
     add_intercepts,
@@ -48,6 +49,22 @@ def test_rows_that_are_nearly_certain():
     told = proba[np.arange(500), codes] > 0
     means = add_intercepts(proba[told], fitted.values).mean(axis=0)
     np.testing.assert_allclose(means, np.bincount(codes[told]) / told.sum(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 301)])
+@pytest.mark.parametrize("concentration", [0.02, 1.0])
+def test_many_classes_reach_their_shares_without_a_hessian(monkeypatch, concentration, weights):
+    monkeypatch.setattr(_intercepts, "LARGEST_HESSIAN", 0)
+    monkeypatch.setattr(_intercepts.KeptHessian, "solve", None)
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.full(30, concentration), 300)
+    codes = np.array([rng.choice(30, p=row / row.sum()) for row in proba**0.7])
+    fitted = fit_intercepts(proba, codes, weights)
+    told = proba[np.arange(300), codes] > 0
+    mass = (np.ones(300) if weights is None else weights) * told
+    means = np.average(add_intercepts(proba, fitted.values), axis=0, weights=mass)
+    shares = np.bincount(codes, mass) / mass.sum()
+    np.testing.assert_allclose(means, shares, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("weights", [None, np.arange(1.0, 41)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from skcal._numerics.recalibration import _softmax_regression
+from skcal._numerics.recalibration import _newton, _softmax_regression
 from skcal._numerics.recalibration._newton import DAMPING
 from skcal._numerics.recalibration._softmax_regression import _Problem, _thin_out, fit_softmax
 
@@ -39,7 +39,7 @@ def fit(features, codes, weights, start, varies, penalty):
 )
 def test_optimum_of_softmax_regression(monkeypatch, structure, n_classes, largest_hessian):
     """The Hessian of many coefficients is not formed."""
-    monkeypatch.setattr(_softmax_regression, "_LARGEST_HESSIAN", largest_hessian)
+    monkeypatch.setattr(_softmax_regression, "LARGEST_HESSIAN", largest_hessian)
     if not largest_hessian:
         monkeypatch.setattr(_Problem, "form_hessian", None)
     start, (varies, penalty) = (
@@ -84,7 +84,7 @@ def state_problem(structure, n_classes=3, n_samples=400, *, scales=1.0):
 @pytest.mark.parametrize(("cells", "tolerance"), [(1 << 16, 1e-12), (3000, 1e-12), (0, 1e-3)])
 def test_steps_solve_the_newton_equations(monkeypatch, structure, cells, tolerance):
     """By the Hessian, summed in chunks of 400 rows or fewer, or by conjugate gradients."""
-    monkeypatch.setattr(_softmax_regression, "_LARGEST_HESSIAN", 500 * (cells > 0))
+    monkeypatch.setattr(_softmax_regression, "LARGEST_HESSIAN", 500 * (cells > 0))
     monkeypatch.setattr(_softmax_regression, "_CELLS_IN_HESSIAN_CHUNK", cells)
     problem, free, _, hessian = state_problem(structure)
     _, gradient, step = problem.evaluate(free)
@@ -143,7 +143,7 @@ def test_preconditioner_is_definite_where_the_hessian_is_not(structure):
 
 def test_steps_do_not_suffer_from_the_scales_of_features(monkeypatch):
     """The preconditioner makes up for them: about one product for each coefficient is enough."""
-    monkeypatch.setattr(_softmax_regression, "_MAX_PRODUCTS", 30)
+    monkeypatch.setattr(_newton, "_MAX_PRODUCTS", 30)
     scales = 10.0 ** (np.arange(13) % 4)
     problem, free, proba, hessian = state_problem("diagonal", n_classes=12, scales=scales)
     extra = 2 * problem.penalty + DAMPING * problem.bound
@@ -155,7 +155,7 @@ def test_steps_do_not_suffer_from_the_scales_of_features(monkeypatch):
 @pytest.mark.parametrize("structure", ["full", "diagonal"])
 def test_what_blocks_hide_takes_few_products(monkeypatch, structure):
     """Weak penalties alone hold what all classes have in common; columns look like intercepts."""
-    monkeypatch.setattr(_softmax_regression, "_MAX_PRODUCTS", 25)
+    monkeypatch.setattr(_newton, "_MAX_PRODUCTS", 25)
     problem, free, *_ = state_problem(structure, n_classes=12)
     problem.features[:, :-1] -= 100
     _, gradient, _ = problem.evaluate(free)

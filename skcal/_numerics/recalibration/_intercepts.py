@@ -5,7 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
-from skcal._numerics.recalibration._newton import DAMPING, KeptHessian, minimize_convex
+from skcal._numerics.recalibration._newton import (
+    DAMPING,
+    LARGEST_HESSIAN,
+    KeptHessian,
+    minimize_convex,
+    solve_by_products,
+)
 from skcal._numerics.recalibration._scores import normalize_rows
 
 # The last step promises twice this gain, or less, in the mean log likelihood of the rarest class.
@@ -141,6 +147,19 @@ class _Problem:
             return np.diag(means[self.free] + DAMPING) - part.T @ part  # NumPy computes one half
 
         def step(free):  # all are free, as none has a bound
+            if len(gradient) > LARGEST_HESSIAN:
+                return self.solve_iteratively(moved, means, gradient)
             return self.steps.solve(form_hessian, gradient)
 
         return value, gradient, step
+
+    def solve_iteratively(self, moved, means, gradient):
+        def multiply(direction):
+            intercepts = np.zeros(len(means))
+            intercepts[self.free] = direction
+            shift = means * intercepts - (self.mass * (moved @ intercepts)) @ moved
+            return shift[self.free] + DAMPING * direction
+
+        spread = means - np.einsum("i,ik,ik->k", self.mass, moved, moved)
+        diagonal = np.maximum(spread[self.free], 0.0) + DAMPING
+        return solve_by_products(multiply, lambda vector: vector / diagonal, gradient)

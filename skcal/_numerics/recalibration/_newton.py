@@ -4,6 +4,7 @@ from math import isfinite
 
 import numpy as np
 from scipy.linalg.lapack import dposv
+from scipy.sparse.linalg import LinearOperator, cg
 
 from skcal._tools._warnings import warn
 
@@ -32,6 +33,12 @@ _STEEP = 0.7
 _SMALLEST_STEP = 1e-30
 # A Hessian serves for the next step, too, if that promises at most this share of the last gain.
 _LARGEST_PROMISE = 1e-3
+# Up to this many coefficients a Hessian is formed; beyond, Newton steps come from conjugate
+# gradients, which only need its products with vectors.
+LARGEST_HESSIAN = 500
+# Newton's method corrects in the next step what a step is short of.
+_STEP_TOLERANCE = 1e-3
+_MAX_PRODUCTS = 500
 _TINY = np.finfo(np.float64).tiny
 # Numbers are alike whose difference is this share of them.
 _ALIKE = 1e-14
@@ -246,6 +253,19 @@ def solve_free_step(hessian, gradient, free):
     """The Newton step among the coordinates that the mask `free` holds, damped by the Hessian."""
     chosen = hessian[np.ix_(free, free)]
     return solve_newton_step(chosen + np.diag(DAMPING * np.diag(chosen)), gradient[free])
+
+
+def solve_by_products(multiply, precondition, gradient):
+    """A Newton step, nearly, by functions that multiply by the Hessian and by about its inverse."""
+    shape = (len(gradient), len(gradient))
+    step, _ = cg(
+        LinearOperator(shape, multiply),
+        -gradient,
+        atol=_STEP_TOLERANCE * np.linalg.norm(gradient),  # beside the default, which is smaller
+        maxiter=_MAX_PRODUCTS,
+        M=LinearOperator(shape, precondition),
+    )
+    return step
 
 
 def centre_features(features, mass):

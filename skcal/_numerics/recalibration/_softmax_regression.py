@@ -1,22 +1,17 @@
 """Softmax regression with structured coefficients and penalties, to the optimum."""
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from skcal._numerics.recalibration._newton import (
     DAMPING,
+    LARGEST_HESSIAN,
     LARGEST_PENALTY,
     KeptHessian,
     minimize_convex,
+    solve_by_products,
 )
 
-# Up to this many coefficients the Hessian is formed; beyond, Newton steps come from conjugate
-# gradients, which only need its products with vectors.
-_LARGEST_HESSIAN = 500
-# Newton's method corrects in the next step what a step is short of.
-_STEP_TOLERANCE = 1e-3
-_MAX_PRODUCTS = 500
-# Their preconditioner is made of blocks, one for each class, up to this many numbers in all. It
+# The preconditioner is made of blocks, one for each class, up to this many numbers in all. It
 # guides the search and not its end, so that a few rows for each column are enough for it.
 _LARGEST_BLOCKS = 30_000_000
 _ROWS_PER_COLUMN = 10
@@ -112,7 +107,7 @@ class _Problem:
 
         def step(_):
             extra = 2 * self.penalty + DAMPING * self.bound
-            if len(free) > _LARGEST_HESSIAN:
+            if len(free) > LARGEST_HESSIAN:
                 return self.solve_iteratively(proba, gradient, extra)
             return self.steps.solve(lambda: self.form_hessian(proba) + np.diag(extra), gradient)
 
@@ -149,10 +144,15 @@ class _Problem:
             features = self.features[rows].T * np.sqrt(self.mass[rows])
             moved = proba[rows].T[self.classes]
             moved *= features[self.columns]
-            within += moved @ features.T
+            if not self.is_diagonal:
+                within += moved @ features.T
             hessian -= moved @ moved.T  # NumPy computes one half of it
         same_class = self.classes[:, None] == self.classes
-        hessian += np.where(same_class, within[:, self.columns], 0)
+        if self.is_diagonal:  # of `within` two columns of each class would be needed
+            blocks = self.sum_small_blocks(lambda rows: proba[rows] * self.mass[rows, None])
+            hessian[same_class] += blocks[self.is_free[:, :, None] & self.is_free[:, None]]
+        else:
+            hessian += np.where(same_class, within[:, self.columns], 0)
         return hessian
 
     def solve_iteratively(self, proba, gradient, extra):
@@ -166,15 +166,7 @@ class _Problem:
                 sums = sums + self.gather(shift, rows)
             return sums[self.is_free] + extra * direction
 
-        shape = (len(gradient), len(gradient))
-        step, _ = cg(
-            LinearOperator(shape, multiply),
-            -gradient,
-            atol=_STEP_TOLERANCE * np.linalg.norm(gradient),  # beside the default, which is smaller
-            maxiter=_MAX_PRODUCTS,
-            M=LinearOperator(shape, self.form_preconditioner(proba, extra)),
-        )
-        return step
+        return solve_by_products(multiply, self.form_preconditioner(proba, extra), gradient)
 
     def form_preconditioner(self, proba, extra):
         """Function that multiplies by an approximate inverse of Hessian + diag(extra)."""
@@ -224,19 +216,26 @@ class _Problem:
             inverses[k] = np.linalg.inv(block)
         return lambda matrix: np.matmul(inverses, matrix[:, :, None])[:, :, 0]
 
-    def invert_small_blocks(self, proba, extra):
-        """By each class's coefficients, of its own column and of those that all classes have."""
-        n_classes, n_columns = extra.shape
+    def sum_small_blocks(self, weigh):
+        """sum_i s_ik x_j x_h of each class k, for its own column and those that all classes have.
+
+        `weigh(rows)` are s for some rows. Only of diagonal matrices.
+        """
+        n_classes, n_columns = self.fixed.shape
         blocks = np.zeros((n_classes, n_columns, n_columns))
         for rows in self.list_chunks():
             own, rest = np.split(self.features[rows], [n_classes], axis=1)
-            spread = self.find_spread(proba, rows)
-            moved = spread * own
+            shares = weigh(rows)
+            moved = shares * own
             blocks[:, 0, 0] += np.einsum("ik,ik->k", moved, own)
             blocks[:, 0, 1:] += moved.T @ rest
-            blocks[:, 1:, 1:] += np.tensordot(spread, rest[:, :, None] * rest[:, None], (0, 0))
+            blocks[:, 1:, 1:] += np.tensordot(shares, rest[:, :, None] * rest[:, None], (0, 0))
         blocks[:, 1:, 0] = blocks[:, 0, 1:]
+        return blocks
 
+    def invert_small_blocks(self, proba, extra):
+        """By the coefficients of each class."""
+        blocks = self.sum_small_blocks(lambda rows: self.find_spread(proba, rows))
         is_free, diagonal = self.is_free, np.einsum("kjj->kj", blocks)
         blocks *= is_free[:, :, None] & is_free[:, None]
         diagonal += np.where(is_free, extra, 1)
