@@ -112,15 +112,29 @@ def test_observed_risks_have_about_the_interval_of_greenwood(rng):
 
 
 def test_holm(rng):
-    """The smallest of three p-values is multiplied by 3, the next by 2, and none falls below."""
+    """The smallest of three p-values is multiplied by 3, the next by 2, and none falls below.
+
+    Each is twice the smaller one of two tests.
+    """
     event, time, risk = draw_times(rng)
     risk[:, 1] **= 0.8
     found = survival_calibration(event, time, risk, times=TIMES, n_resamples=99, random_state=0)
-    raw = np.array([one.test.pvalue for one in found.horizons])
+    tests = [(one.test.pvalue, one.slope_test.pvalue) for one in found.horizons]
+    raw = np.minimum(2 * np.min(tests, axis=1), 1)
     order = np.argsort(raw)
     expected = np.minimum(np.maximum.accumulate(raw[order] * [3, 2, 1]), 1)
     assert [found.horizons[k].pvalue for k in order] == pytest.approx(expected)
     assert found.pvalue == pytest.approx(expected[0])
+
+
+def test_risks_that_are_too_extreme_are_found(rng):
+    """Sums of residuals alone find them in one sample of three; see the docstring for levels."""
+    event, time, risk = draw_times(rng, 2000)
+    odds = logit(risk)
+    extreme = expit(odds.mean(axis=0) + 1.5 * (odds - odds.mean(axis=0)))
+    found = survival_calibration(event, time, extreme, times=TIMES, random_state=0).horizons
+    assert all(one.slope_test.pvalue < 1e-3 for one in found)
+    assert all(one.pvalue < 0.01 for one in found)
 
 
 def test_sentences(rng):
