@@ -32,8 +32,8 @@ class ReliabilityDisplay(EstimatedReliability):
     The curve shows the mean outcome of rows with similar predictions against the mean of these
     predictions. A model is calibrated where the curve lies on the diagonal; below the diagonal its
     probabilities are too high, above they are too low. The filled area at the bottom is the density
-    of the predictions. A smooth curve is thick where it stands for many rows: there it matters. It
-    is thin throughout where smECE is no more than chance gives. By default that of SmoothECE is
+    of the predictions. A smooth curve is thickest where it stands for many rows: there it matters.
+    It is thin throughout where smECE is no more than chance gives. By default that of SmoothECE is
     drawn, whose mean distance from the diagonal, weighted by the density behind it, is the smECE of
     the legend, where that is clearly more than chance; else one that gathers events enough at each
     point.

@@ -11,8 +11,9 @@ from skcal.diagrams._density_scale import keep_density
 from skcal.diagrams._layer import Layer
 from skcal.diagrams._style import merge_style
 
-# What the highest density adds to the width of the curve, in sides of the axes.
-_BROADER = 0.012
+# What the highest density adds to the width of the curve, in sides of the axes, and the part of it
+# that any density adds: a curve that errs beyond chance must not look thin where rows are few.
+_BROADER, _LEAST = 0.012, 0.3
 # Share of its colour in the line under it: the dashes of a curve must stand out against it.
 _PALE = 0.55
 
@@ -20,7 +21,7 @@ _PALE = 0.55
 class CurveWidthLayer(Layer):
     """Line under a smooth curve that is the wider the higher the density (`LineCollection`).
 
-    It is thin throughout if smECE is no more than chance gives, see below.
+    It is thin throughout if smECE is no more than chance gives, see below, and thin nowhere else.
     """
 
     name = "curve_width"
@@ -86,7 +87,7 @@ def _measure_width(ax):
 
 
 def _widen(ribbon, peak, thin, added, density):
-    ribbon.set_linewidth(thin + added * density / peak)
+    ribbon.set_linewidth(thin + added * (_LEAST + (1 - _LEAST) * density / peak))
 
 
 def _shade(ribbon, peak, ends, density):

@@ -66,7 +66,10 @@ def test_density_shows_where_rows_are_whatever_the_error_is(scale, bandwidth, ro
 
 
 def test_densities_on_shared_axes_share_a_scale(rows):
-    """Twice the density is twice as high, and adds twice the width, whichever came first."""
+    """Twice the density is twice as high, whichever came first, and the width tells it.
+
+    The highest density adds three tenths of its width to all curves that err beyond chance.
+    """
     y, proba = rows
     samples = {"wide": (y, proba), "narrow": (y, 0.4 + 0.1 * proba)}
     for names in (("wide", "narrow"), ("narrow", "wide")):
@@ -86,7 +89,7 @@ def test_densities_on_shared_axes_share_a_scale(rows):
             (np.array(one.curve_width_.get_linewidths()) - one.line_.get_linewidth()).max()
             for one in (wide, narrow)
         ]
-        assert added[0] / added[1] == pytest.approx(thickened, rel=0.05)
+        assert added[0] / added[1] == pytest.approx(0.3 + 0.7 * thickened, rel=0.05)
     # Folds share it too.
     curves = [wide.curves[0], narrow.curves[0]]
     display = ReliabilityDisplay(curves=curves).plot()
@@ -145,11 +148,11 @@ def test_width_tells_the_density(kind, rows):
     ribbon, segments, density = read_ribbon(display, "curve_width")
     widths = np.array(ribbon.get_linewidths())
     assert len(segments) == len(widths) >= 4
-    # Linear in the density, rising with it from the width of the line, which is never hidden.
+    # Linear in the density, rising with it from a width that is more than that of the line.
     thin = display.line_.get_linewidth()
     slope, start = np.polyfit(density, widths, 1)
-    assert slope * density.max() > 2 * thin
-    assert start == pytest.approx(thin, abs=1e-9)
+    assert slope * density.max() > thin
+    assert start > 1.5 * thin
     np.testing.assert_allclose(slope * density + start, widths, atol=1e-9)
     # It lies under the line and along it.
     on_line = np.interp(segments[:, :, 0], display.prob_pred, display.prob_true)
