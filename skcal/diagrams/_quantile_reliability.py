@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from sklearn.base import BaseEstimator
 
-# The legend of more levels stands beside the axes, where these are a figure of their own.
-_MOST_ABOVE = 3
+# The legend of more levels stands beside the axes, where these are a figure of their own, whose
+# size in inches leaves room for both.
+_MOST_ABOVE, _SIZE_BESIDE = 3, (7.8, 4.6)
 # More levels of a model have no line each.
 _MOST_LINES = 10
 _KINDS = "auto", "curves", "coverage"
@@ -361,7 +362,7 @@ class QuantileReliabilityDisplay(ShownInNotebooks):
         if are_many and not is_own:  # which have no room for so long a legend
             self._label_lines(axes)
         elif are_many:
-            axes.figure.set_layout_engine("constrained")
+            axes.figure.set(layout_engine="compressed", size_inches=_SIZE_BESIDE)
             look = {"fontsize": "small", "frameon": False, "title": title}
             axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), **look)
 
