@@ -164,7 +164,7 @@ def test_width_tells_the_density(kind, rows):
 def test_curve_within_chance_is_thin():
     """The mean and the standard deviation by chance decide."""
     curve = ReliabilityDisplay.estimate(*make_rows(1.0)).curves[0]
-    for chance, is_thin in (((0.05, 0.0251), True), ((0.05, 0.0249), False), (None, False)):
+    for chance, is_thin in (((0.05, 0.0201), True), ((0.05, 0.0199), False), (None, False)):
         changed = replace(curve, smooth_ece=0.1, smooth_ece_chance=chance)
         display = ReliabilityDisplay(curves=[changed]).plot()
         widths = np.array(display.curve_width_.get_linewidths())
