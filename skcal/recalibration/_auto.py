@@ -34,6 +34,7 @@ from skcal.recalibration._spline import SplineRecalibration
 from skcal.recalibration._structured_matrix_scaling import StructuredMatrixScaling
 from skcal.recalibration._structured_vector_scaling import StructuredVectorScaling
 from skcal.recalibration._temperature import TemperatureScaling
+from skcal.recalibration._venn_abers import VennAbers
 
 _IDENTITY = "identity"  # the scores as they are
 # A member of less weight changes no probability by more than this, and is not fitted again.
@@ -46,6 +47,8 @@ _DEFAULT_COUNT = 5.0
 _FEWEST_ROWS = 1e-6
 # From this number of classes on a matrix has too many coefficients for its time.
 _MANY_CLASSES = 50
+# Rows for each value of the scores from which on their rates are a map.
+_ROWS_OF_VALUE = 20
 # Beyond this number of classes the square `coef_` is a burden unless the scores are a larger one.
 _MOST_CLASSES = 2000
 # Probabilities that are mixed at a time, which the cache holds.
@@ -64,7 +67,10 @@ class AutoRecalibration(BaseRecalibrator):
         What is mixed: recalibrators, or names of :func:`get_recalibrator_names`. None takes
         `TemperatureScaling`, `SplineRecalibration`, and for two classes `BetaCalibration`, for
         more `StructuredMatrixScaling`, from 50 classes on `StructuredVectorScaling`. Beyond 2000
-        classes with fewer rows than classes, it takes only the first two.
+        classes with fewer rows than classes, it takes only the first two. Where scores of two
+        classes have 20 rows or more for each of their values, as those of a small tree have,
+        `VennAbers` is added unless `monotone`: smooth maps cannot jump between values that lie
+        close together.
     input : {"proba", "logits"}, default="proba"
         What X holds: probabilities, with rows that sum to 1, or logits: any finite numbers, to
         which the softmax is applied. The recalibrators get the same input.
@@ -330,10 +336,11 @@ class AutoRecalibration(BaseRecalibrator):
         splits = [[place[rows[weights[rows] > 0]] for rows in split] for split in splits]
         return [(train, test) for train, test in splits if len(train) and len(test)]
 
-    def _list_members(self, n_classes=None, n_rows=np.inf):
-        """Recalibrators by name; without a number of classes they need not be monotone."""
+    def _list_members(self, scores=None):
+        """Recalibrators by name, for scores; without these they need not be monotone."""
         if self.recalibrators is None:
-            return self._list_default(n_classes, n_rows)
+            return self._list_default(scores)
+        n_classes = None if scores is None else scores.shape[1]
         members = self.recalibrators
         if isinstance(members, str) or not isinstance(members, list | tuple) or not members:
             raise ValueError(
@@ -358,10 +365,15 @@ class AutoRecalibration(BaseRecalibrator):
             named[name] = member
         return named
 
-    def _list_default(self, n_classes, n_rows):
+    def _list_default(self, scores):
+        n_rows, n_classes = scores.shape
         members = {"temperature": TemperatureScaling()}
         if n_classes == 2:
-            return members | {"beta": BetaCalibration(), "spline": SplineRecalibration()}
+            members |= {"beta": BetaCalibration(), "spline": SplineRecalibration()}
+            n_values = len(np.unique(scores[:, 1]))
+            if _ROWS_OF_VALUE * n_values <= n_rows and not self.monotone:
+                members["venn_abers"] = VennAbers()
+            return members
         if self.monotone:
             return members
         if n_classes < _MANY_CLASSES:
@@ -372,7 +384,7 @@ class AutoRecalibration(BaseRecalibrator):
 
     def _find_known(self, scores, codes, sample_weight):
         """Those that a member knows."""
-        members = map(self._prepare, self._list_members(scores.shape[1], len(codes)).values())
+        members = map(self._prepare, self._list_members(scores).values())
         rows = scores, codes, sample_weight
         known = [one._find_known(*rows) for one in members if isinstance(one, BaseRecalibrator)]
         return np.unique(np.concatenate([codes, *known]))
@@ -390,7 +402,7 @@ class AutoRecalibration(BaseRecalibrator):
         return self._fit(scores, codes, sample_weight)  # which warns
 
     def _fit(self, scores, codes, sample_weight):
-        members = self._list_members(scores.shape[1], len(scores))
+        members = self._list_members(scores)
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = take_score_rows(scores, rows), codes[rows]
         held_out, near = self._hold_out(
@@ -421,7 +433,7 @@ class AutoRecalibration(BaseRecalibrator):
         say otherwise. Else the outcomes of a fold have no say in its own mixture.
         """
         self._check_options()
-        members = self._list_members(scores.shape[1], len(scores))
+        members = self._list_members(scores)
         held_out, _ = self._hold_out(
             members, scores, codes, sample_weight, splits, _take_all, is_dealt
         )

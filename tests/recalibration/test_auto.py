@@ -511,3 +511,19 @@ def test_jobs_change_nothing():
 def test_ragged_rows_are_refused():
     with pytest.raises(ValueError, match=r"inhomogeneous|sequence"):
         TemperatureScaling().fit([[0.5, 0.5], [1.0]], [0, 1])
+
+
+def test_rates_of_few_values_that_lie_close_together():
+    """Those of a tree that boosting stopped at: no smooth map has a jump between them."""
+    rng = np.random.default_rng(0)
+    values, rates = np.array([0.0068, 0.0069, 0.0085]), np.array([0.003, 0.02, 0.1])
+    place = rng.choice(3, 20_000, p=[0.6, 0.3, 0.1])
+    y = (rng.random(20_000) < rates[place]).astype(int)
+    auto = AutoRecalibration().fit(values[place, None], y)
+    assert auto.names_[-1] == "venn_abers"
+    # Five standard errors.
+    error = 5 * np.sqrt(rates * (1 - rates) / np.bincount(place))
+    assert (np.abs(auto.predict_proba(values[:, None])[:, 1] - rates) < error).all()
+    assert "venn_abers" not in AutoRecalibration(monotone=True).fit(values[place, None], y).names_
+    few = np.append(values[place[:60]], rng.random(3))
+    assert "venn_abers" not in AutoRecalibration().fit(few[:, None], np.arange(63) % 2).names_
