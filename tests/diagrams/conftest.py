@@ -41,3 +41,15 @@ def rows():
     rng = np.random.default_rng(0)
     y_proba = rng.beta(2, 4, 500)
     return (rng.random(500) < y_proba**1.5).astype(int), y_proba
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def normals(rng):
+    """Targets, and normal distributions that are too narrow."""
+    mean = rng.normal(size=80)
+    return rng.normal(mean), (mean, np.full(80, 0.7))

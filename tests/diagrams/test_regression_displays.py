@@ -12,123 +12,21 @@ from scipy import stats
 from sklearn.linear_model import BayesianRidge, LinearRegression
 
 from skcal._numerics.curves._uniform_bands import (
-    bound_draws,
-    bound_histogram,
     bound_shares,
     bound_weighted_shares,
 )
 from skcal.diagrams import IntervalCoverageDisplay, PITDisplay, QuantileReliabilityDisplay
 from skcal.regression import (
-    Ensemble,
     corp_regression_curve,
     corp_regression_decomposition,
     pinball_loss,
-    pit_calibration_error,
-    probability_integral_transform,
 )
 
 LEVELS = [0.1, 0.5]
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)
-
-
-@pytest.fixture
-def rows(rng):
-    mean = rng.normal(size=80)
-    return rng.normal(mean), (mean, np.full(80, 0.7))
-
-
-def test_pit_is_drawn(rows):
-    y, law = rows
-    display = PITDisplay.from_predictions(y, law, n_bins=5, name="model")
-    pit = probability_integral_transform(y, law)
-    counts, edges = np.histogram(pit, bins=5, range=(0, 1))
-    np.testing.assert_allclose(display.bars_.get_data().values, counts / 80 * 5)
-    np.testing.assert_allclose(display.bars_.get_data().edges, edges)
-    x, share = display.line_.get_data()
-    at = np.sort(pit)[[10, 40, 70]]
-    # Just above the eleventh value eleven of the rows are below.
-    np.testing.assert_allclose(np.interp(at + 1e-9, x, share), np.array([11, 41, 71]) / 80)
-    largest = pit_calibration_error(y, law, norm=np.inf)
-    assert np.abs(share - x).max() == pytest.approx(largest)
-    assert display.line_.get_label() == "model"
-    assert len(display.bands_) == len(display.ref_lines_) == len(display.ax_) == 2
-    assert display.plot() is display
-
-
-def test_band_of_the_curve_is_kolmogorovs(rows):
-    display = PITDisplay.from_predictions(*rows, confidence_level=0.9)
-    assert stats.kstwo.cdf(display.curve_width, 80) == pytest.approx(0.9)
-
-
-@pytest.mark.parametrize(("n_samples", "n_bins"), [(4, 2), (5, 3), (7, 4), (1, 3), (4, 7)])
-@pytest.mark.parametrize("level", [0.1, 0.5, 0.9, 0.999])
-def test_band_of_the_histogram_by_all_outcomes(n_samples, n_bins, level):
-    """The multinomial probabilities of all counts, added up."""
-    counts = np.stack(np.meshgrid(*[np.arange(n_samples + 1)] * n_bins), -1).reshape(-1, n_bins)
-    counts = counts[counts.sum(axis=1) == n_samples]
-    mass = stats.multinomial(n_samples, np.full(n_bins, 1 / n_bins)).pmf(counts)
-    distance = np.abs(counts - n_samples / n_bins).max(axis=1)
-    expected = min(d for d in distance if mass[distance <= d + 1e-9].sum() >= level - 1e-12)
-    assert bound_histogram(n_samples, n_bins, level) == pytest.approx(expected)
-
-
-def test_band_of_many_rows():
-    """Of two bins the count is binomial."""
-    n_samples = 10**6
-    width = bound_histogram(n_samples, 2, 0.95)
-    law = stats.binom(n_samples, 0.5)
-    middle = n_samples // 2
-
-    def cover(distance):
-        return law.cdf(middle + distance) - law.cdf(middle - distance - 1)
-
-    assert cover(width - 1) < 0.95 <= cover(width)
-
-
-def test_bands_from_draws(rng):
-    values = np.arange(1.0, 20)
-    assert bound_draws(values, 0.95) == 19
-    assert bound_draws(values, 0.5) == 10
-    assert bound_draws(values, 0.96) == np.inf
-    members = rng.normal(size=(40, 4))
-    options = {"n_resamples": 39, "random_state": 0}
-    display = PITDisplay.from_predictions(members[:, 0], Ensemble(members[:, 1:]), **options)
-    again = PITDisplay.from_predictions(members[:, 0], Ensemble(members[:, 1:]), **options)
-    assert display.curve_width == again.curve_width < 0.5
-    # With so few draws there is no band at this level.
-    wide = PITDisplay.from_predictions(
-        members[:, 0], stats.norm(), sample_weight=np.ones(40), **options | {"n_resamples": 9}
-    )
-    assert wide.curve_width == np.inf
-    assert wide.bands_ == []
-
-
-def test_bands_of_weighted_rows(rng):
-    """The 16th of 19 distances of drawn rows: at 80 %, any of 20 alike is as likely the largest."""
-    weights, options = rng.integers(1, 4, 50), {"n_resamples": 19, "confidence_level": 0.8}
-    display = PITDisplay.from_predictions(
-        rng.random(50), stats.uniform(), sample_weight=weights,
-        random_state=np.random.default_rng(7), **options,
-    )  # fmt: skip
-    drawn = np.random.default_rng(7).random((19, 50))
-    draws, rank = np.sort(drawn, axis=1), np.argsort(drawn, axis=1)
-    above = np.cumsum(weights[rank], axis=1) / weights.sum()
-    below = above - weights[rank] / weights.sum()
-    curve = np.maximum(above - draws, draws - below).max(axis=1)
-    bars = [
-        np.abs(10 * np.histogram(row, 10, (0, 1), weights=own)[0] / weights.sum() - 1).max()
-        for row, own in zip(draws, weights[rank], strict=True)
-    ]
-    assert display.curve_width == pytest.approx(np.sort(curve)[15])
-    assert display.histogram_width == pytest.approx(np.sort(bars)[15])
-
-
-def test_quantiles_are_drawn(rows):
-    y, (mean, _) = rows
+def test_quantiles_are_drawn(normals):
+    y, (mean, _) = normals
     columns = mean[:, None] + stats.norm.ppf(LEVELS)
     display = QuantileReliabilityDisplay.from_predictions(y, columns, quantiles=LEVELS)
     for level, column, line in zip(LEVELS, columns.T, display.lines_, strict=True):
@@ -143,8 +41,8 @@ def test_quantiles_are_drawn(rows):
 
 
 @pytest.mark.parametrize("weights", [None, np.arange(80) % 3])
-def test_coverage_is_drawn(rows, weights, rng):
-    y, (mean, _) = rows
+def test_coverage_is_drawn(normals, weights, rng):
+    y, (mean, _) = normals
     ends = mean[:, None] + np.array([-1, 1]) * rng.uniform(0.5, 2, 80)[:, None]
     inside = np.abs(y - mean) <= np.diff(ends)[:, 0] / 2
     mass = np.ones(80) if weights is None else weights
@@ -178,8 +76,8 @@ def test_coverage_is_drawn(rows, weights, rng):
     assert plain.points_.get_label() == "other"
 
 
-def test_coverage_of_a_regressor(rows):
-    y, (mean, _) = rows
+def test_coverage_of_a_regressor(normals):
+    y, (mean, _) = normals
     X = pd.DataFrame({"mean": mean, "kind": list("ab") * 40})
     model = SimpleNamespace(
         predict_interval=lambda X: np.column_stack([X["mean"] - 1, X["mean"] + 1])
@@ -303,8 +201,8 @@ def test_widths_that_differ_by_rounding_make_one_group(rng, scale):
     assert len(IntervalCoverageDisplay.from_predictions(far[:, 0], far).groups) == 10
 
 
-def test_models_on_one_axes(rows):
-    y, law = rows
+def test_models_on_one_axes(normals):
+    y, law = normals
     ends = np.column_stack([law[0] - 1, law[0] + 1])
     displays = [IntervalCoverageDisplay.from_predictions(y, ends, by=y > 0, name="one")]
     ax = displays[0].ax_
@@ -326,8 +224,8 @@ def test_models_on_one_axes(rows):
     assert display.plot(name="two").lines_[0].get_label().startswith("two, level 0.5")
 
 
-def test_legends_of_regression_hide_no_curve(rows):
-    y, (mean, spread) = rows
+def test_legends_of_regression_hide_no_curve(normals):
+    y, (mean, spread) = normals
     name = "A regressor with a long name, before it is repaired"
     for shift in (-2, 2):
         display = PITDisplay.from_predictions(y + shift, (mean, spread), name=name)
@@ -359,9 +257,9 @@ def test_legends_of_regression_hide_no_curve(rows):
     assert len(ax.get_xticks()) > 2
 
 
-def test_quantiles_of_several_models(rows):
+def test_quantiles_of_several_models(normals):
     """Each has the curves that it has alone, with its name."""
-    y, (mean, _) = rows
+    y, (mean, _) = normals
     columns = {"a": mean[:, None] + stats.norm.ppf(LEVELS), "b": mean[:, None] + [[-1, 0.3]]}
     display = QuantileReliabilityDisplay.from_predictions(y, columns, quantiles=LEVELS)
     alone = [
@@ -382,9 +280,9 @@ def test_quantiles_of_several_models(rows):
 
 
 @pytest.mark.parametrize("end", [np.inf, -np.inf])
-def test_infinite_quantiles_have_no_place(rows, end):
+def test_infinite_quantiles_have_no_place(normals, end):
     """They are the largest or the smallest, and their loss is infinite."""
-    y, (mean, _) = rows
+    y, (mean, _) = normals
     column, options = mean.copy(), {"functional": "quantile", "level": 0.5}
     column[::4] = end
     display = QuantileReliabilityDisplay.from_predictions(y, column, quantiles=0.5)
@@ -424,8 +322,8 @@ def test_intervals_of_infinite_width_are_a_group():
     assert everything.groups == ["inf"]
 
 
-def test_quantiles_on_shared_axes_and_other_scales(rows):
-    y, (mean, _) = rows
+def test_quantiles_on_shared_axes_and_other_scales(normals):
+    y, (mean, _) = normals
     draw = partial(QuantileReliabilityDisplay.from_predictions, quantiles=0.5)
     _, axes = plt.subplots(1, 2, sharex=True, sharey=True)
     for factor, ax in ((10, axes[0]), (1, axes[1])):
@@ -445,8 +343,8 @@ def test_quantiles_on_shared_axes_and_other_scales(rows):
     assert len(ax.get_xticks()) > 2
 
 
-def test_bands_and_bars_say_whose_they_are(rows):
-    y, (mean, spread) = rows
+def test_bands_and_bars_say_whose_they_are(normals):
+    y, (mean, spread) = normals
     many = PITDisplay.from_predictions(y, (mean, spread), name="many")
     few = PITDisplay.from_predictions(y[:20], (mean[:20], spread[:20]), name="few", ax=many.ax_)
     labels = many.ax_[1].get_legend_handles_labels()[1]
@@ -468,10 +366,10 @@ def test_bands_and_bars_say_whose_they_are(rows):
     assert {"95 % if all cover 90 %", "95 % if all cover 50 %"} < set(labels)
 
 
-def test_bars_are_seen_on_their_band(rows):
+def test_bars_are_seen_on_their_band(normals):
     """The outline lies above the band, which is seen through the bars, and is drawn once."""
-    first = PITDisplay.from_predictions(*rows, name="one")
-    again = PITDisplay.from_predictions(*rows, name="two", ax=first.ax_)
+    first = PITDisplay.from_predictions(*normals, name="one")
+    again = PITDisplay.from_predictions(*normals, name="two", ax=first.ax_)
     for display in (first, again):
         bars, color = display.bars_, to_rgba(display.line_.get_color())
         assert bars.get_zorder() > display.bands_[0].get_zorder()
@@ -483,12 +381,12 @@ def test_bars_are_seen_on_their_band(rows):
     assert min(shares[0]) > 0
     assert shares[1] == [0, 0]
     look = {"color": "red"}
-    display = PITDisplay.from_predictions(*rows, histogram_kwargs=look)
+    display = PITDisplay.from_predictions(*normals, histogram_kwargs=look)
     assert to_rgba("red") == display.bars_.get_edgecolor()
 
 
-def test_one_prediction_and_many_levels(rows):
-    y, (mean, _) = rows
+def test_one_prediction_and_many_levels(normals):
+    y, (mean, _) = normals
     display = QuantileReliabilityDisplay.from_predictions(y, np.ones(80), quantiles=0.5)
     assert display.lines_[0].get_marker() == "o"
     levels = np.arange(1, 6) / 6
@@ -499,8 +397,8 @@ def test_one_prediction_and_many_levels(rows):
     assert display.ax_.get_window_extent().x1 < legend.x0 < legend.x1 <= display.figure_.bbox.width
 
 
-def test_regressors(rows):
-    y, (mean, _) = rows
+def test_regressors(normals):
+    y, (mean, _) = normals
     X = mean[:, None]
     model = BayesianRidge().fit(X, y)
     display = PITDisplay.from_estimator(model, X, y)
@@ -514,8 +412,8 @@ def test_regressors(rows):
         PITDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
 
 
-def test_looks(rows):
-    y, law = rows
+def test_looks(normals):
+    y, law = normals
     figure, axes = plt.subplots(1, 2)
     display = PITDisplay.from_predictions(
         y, law, ax=axes, despine=True, curve_kwargs={"c": "red"}, histogram_kwargs={"fc": "green"},
@@ -552,31 +450,10 @@ def test_looks(rows):
         ({"band_kwargs": 1}, ValueError, "band_kwargs must be None or a dictionary"),
     ],
 )
-def test_what_is_refused(options, error, message, rows):
+def test_what_is_refused(options, error, message, normals):
     with pytest.raises(error, match=message):
-        PITDisplay.from_predictions(*rows, **options)
+        PITDisplay.from_predictions(*normals, **options)
     assert plt.get_fignums() == []
-
-
-def test_pit_on_one_axes_is_the_curve():
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=50)
-    whole = PITDisplay.from_predictions(y, (np.zeros(50), np.ones(50)))
-    _, (ax, other) = plt.subplots(1, 2)
-    for one in (ax, [other]):
-        display = PITDisplay.from_predictions(y, (np.zeros(50), np.ones(50)), ax=one)
-        assert list(display.ax_) == [np.ravel(one)[0]]
-        assert display.bars_ is None
-        np.testing.assert_array_equal(display.line_.get_xydata(), whole.line_.get_xydata())
-        assert len(display.bands_) == len(display.ref_lines_) == 1
-        np.testing.assert_array_equal(display.ref_lines_[0].get_ydata(), [0, 1])
-        box = [band.get_paths()[0].vertices for band in (display.bands_[0], whole.bands_[1])]
-        np.testing.assert_array_equal(*box)
-        assert display.ax_[0].get_ylabel() == whole.ax_[1].get_ylabel()
-    with pytest.raises(
-        ValueError, match="ax must be an array of 2 axes, one for each panel; got 3"
-    ):
-        whole.plot(plt.subplots(1, 3)[1])
 
 
 def test_many_levels_are_shares_against_levels():
@@ -619,26 +496,3 @@ def test_many_levels_are_shares_against_levels():
         by_hand.plot(kind="coverage")
     with pytest.raises(ValueError, match="kind must be one of 'auto', 'curves', 'coverage'"):
         display.plot(kind="lines")
-
-
-def test_pit_minus_the_diagonal():
-    """The same curve and band, without the line that hides how far they are from each other."""
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=500)
-    laws = np.zeros(500), np.full(500, 0.9)
-    plain = PITDisplay.from_predictions(y, laws)
-    level = PITDisplay.from_predictions(y, laws, difference=True)
-    x, share = plain.line_.get_data()
-    np.testing.assert_array_equal(level.line_.get_xdata(), x)
-    np.testing.assert_allclose(level.line_.get_ydata(), share - x)
-    corners = level.bands_[1].get_paths()[0].vertices
-    np.testing.assert_allclose(np.abs(corners[:, 1]), level.curve_width)
-    np.testing.assert_array_equal(level.ref_lines_[1].get_ydata(), [0, 0])
-    low, high = level.ax_[1].get_ylim()
-    assert -low == high > max(np.abs(share - x).max(), level.curve_width)
-    bars = [display.bars_.get_data().values for display in (plain, level)]
-    np.testing.assert_array_equal(*bars)
-    with pytest.raises(ValueError, match="ax must be empty, or show the quantities"):
-        plain.plot(level.ax_)
-    with pytest.raises(ValueError, match="difference must be True or False"):
-        plain.plot(difference="yes")

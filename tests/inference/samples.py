@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from skcal._sources._bound_measure import bind_for_rows, bind_rows
 from skcal._sources._row_source import RowSource
@@ -37,6 +38,30 @@ def draw_classes(rng, n, n_classes=3, shrink=0.0):
     truth = (1 - shrink) * proba + shrink / n_classes
     labels = (rng.random((n, 1)) > np.cumsum(truth, axis=1)).sum(axis=1)
     return np.minimum(labels, n_classes - 1), proba
+
+
+def draw_clusters(
+    rng, n_clusters, n_rows=5, *, correlation=1.0, rate=None, sizes="equal", shared=0.0, slope=1.0
+):
+    """Outcomes whose latent variables are correlated in clusters; of a calibrated model.
+
+    Predictions of a cluster share the part `shared` of their variance. Probabilities are `slope`
+    times as far from 1/2 as predicted.
+    """
+    counts = np.full(n_clusters, n_rows)
+    if sizes == "geometric":
+        counts = rng.geometric(1 / n_rows, n_clusters)
+    elif sizes == "one large":
+        counts[0] = max((n_clusters - 1) * n_rows // 9, 1)
+    clusters = np.repeat(np.arange(n_clusters), counts)
+    n = len(clusters)
+    v = rng.random(n) if rate is None else norm.cdf(norm.ppf(rate) + 0.3 * rng.normal(size=n))
+    if shared:
+        place = np.sqrt(shared) * rng.normal(size=n_clusters)[clusters]
+        v = norm.cdf(place + np.sqrt(1 - shared) * norm.ppf(v))
+    shared, own = rng.normal(size=n_clusters)[clusters], rng.normal(size=n)
+    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    return (norm.cdf(latent) < 0.5 + slope * (v - 0.5)).astype(int), v, clusters
 
 
 def summarize(y_true, y_proba, **settings):

@@ -5,13 +5,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit
 from scipy.stats import norm
 from scipy.stats import t as student
 
 from skcal._numerics.curves import _clustered_decisions
-from skcal._numerics.monitoring._betting import find_lower_bound
-from skcal._refinement import cross_fit
 from skcal._sources._row_source import RowSource
 from skcal.diagrams import ReliabilityDisplay
 from skcal.inference import (
@@ -27,15 +25,13 @@ from skcal.inference import (
     observed_expected_ratio,
     spiegelhalter_test,
 )
-from skcal.recalibration import HistogramBinning, PlattScaling
-from skcal.refinement import _recalibration_gain as gain_module
 from skcal.refinement import (
     brier_refinement,
     log_loss_refinement,
-    recalibration_gain,
     refinement_decomposition,
 )
 from tests.chance import most_of
+from tests.inference.samples import draw_clusters
 
 RANDOM = {"random_state": 0, "n_resamples": 99}
 
@@ -128,33 +124,9 @@ def list_numbers(found):
     return np.atleast_1d(found if is_number else np.nan).astype(float)
 
 
-def draw(
-    rng, n_clusters, n_rows=5, *, correlation=1.0, rate=None, sizes="equal", shared=0.0, slope=1.0
-):
-    """Outcomes whose latent variables are correlated in clusters; of a calibrated model.
-
-    Predictions of a cluster share the part `shared` of their variance. Probabilities are `slope`
-    times as far from 1/2 as predicted.
-    """
-    counts = np.full(n_clusters, n_rows)
-    if sizes == "geometric":
-        counts = rng.geometric(1 / n_rows, n_clusters)
-    elif sizes == "one large":
-        counts[0] = max((n_clusters - 1) * n_rows // 9, 1)
-    clusters = np.repeat(np.arange(n_clusters), counts)
-    n = len(clusters)
-    v = rng.random(n) if rate is None else norm.cdf(norm.ppf(rate) + 0.3 * rng.normal(size=n))
-    if shared:
-        place = np.sqrt(shared) * rng.normal(size=n_clusters)[clusters]
-        v = norm.cdf(place + np.sqrt(1 - shared) * norm.ppf(v))
-    shared, own = rng.normal(size=n_clusters)[clusters], rng.normal(size=n)
-    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
-    return (norm.cdf(latent) < 0.5 + slope * (v - 0.5)).astype(int), v, clusters
-
-
 @every_function
 def test_clusters_of_one_row_are_rows(find, rng):
-    y, v, _ = draw(rng, 60, correlation=0.5)
+    y, v, _ = draw_clusters(rng, 60, correlation=0.5)
     weights = rng.exponential(size=len(y))
     for options in ({}, {"sample_weight": weights}):
         found, rows = find(y, v, clusters=np.arange(len(y)), **options), find(y, v, **options)
@@ -178,7 +150,7 @@ def test_clusters_of_copies_are_single_rows(find, rng):
 
 @every_function
 def test_order_names_and_absent_rows_change_nothing(find, rng):
-    y, v, clusters = draw(rng, 60, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 60, correlation=0.5)
     v = (v * 20).round().clip(1, 19) / 20  # equal rows of several clusters
     order, names = rng.permutation(len(y)), rng.permutation(60)
     found = find(y, v, clusters=clusters)
@@ -212,7 +184,7 @@ def test_a_null_mean_is_that_of_calibrated_clusters(name, rng):
     """As large as the error of other outcomes of the same kind is on average."""
     estimates, chance = [], []
     for _ in range(20):
-        y, v, clusters = draw(rng, 200, 20)
+        y, v, clusters = draw_clusters(rng, 200, 20)
         found = FUNCTIONS[name](y, v, clusters=clusters)
         estimates.append(found.estimate)
         chance.append(found.null_mean)
@@ -222,7 +194,7 @@ def test_a_null_mean_is_that_of_calibrated_clusters(name, rng):
 
 
 def test_what_was_predicted_to_be_impossible(rng):
-    y, v, clusters = draw(rng, 100, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 100, correlation=0.5)
     v[:2], y[:2] = [0.0, 1.0], [0, 1]
     assert calibration_test(y, v, clusters=clusters, **RANDOM).pvalue > 0.01
     y[0] = 1
@@ -230,7 +202,7 @@ def test_what_was_predicted_to_be_impossible(rng):
 
 
 def test_groups_hold_whole_clusters(rng):
-    y, v, clusters = draw(rng, 200, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 200, correlation=0.5)
     group = np.where(clusters < 100, "a", "b")
     off = np.where((group == "b") & (v < 0.7), v + 0.25, v)
     found = calibration_test(y, off, clusters=clusters, groups=group, **RANDOM)
@@ -255,20 +227,20 @@ def test_single_rows_are_tested_where_signs_do_not_hold(rng, monkeypatch):
         ({"statistic": "squared_calibration_error"}, 60, None),
         ({"reduction": "classwise"}, 60, None),
     ):
-        y, v, clusters = draw(rng, n_clusters, rate=rate)
+        y, v, clusters = draw_clusters(rng, n_clusters, rate=rate)
         y[:2] = 0, 1
         found = calibration_test(y, v, clusters=clusters, **options, **RANDOM)
         assert numbers == [n_clusters] * 20
         numbers.clear()
         assert 0.02 <= found.pvalue <= 1  # twice the least one of 99 draws, at least
-    y, v, clusters = draw(rng, 60)
+    y, v, clusters = draw_clusters(rng, 60)
     calibration_test(y, v, clusters=clusters, **RANDOM)
     assert numbers == [300]
 
 
 def test_power_is_that_of_clusters(rng):
     """Predictions that are off by a wide margin are found all the same."""
-    y, v, clusters = draw(rng, 300, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 300, correlation=0.5)
     for name in ("omnibus", "smooth_ece", "kernel"):
         assert FUNCTIONS[name](y, expit(3 * (v - 0.3)), clusters=clusters).pvalue == 0.01
 
@@ -305,7 +277,7 @@ BANDS = [{}, {"kind": "binned", "n_bins": 10}]
 @pytest.mark.parametrize("options", BANDS, ids=["smooth", "binned"])
 def test_bands_cover_at_points(options, rng):
     """Far more often than bands that take rows for independent."""
-    sample = partial(draw, n_clusters=100, n_rows=20)
+    sample = partial(draw_clusters, n_clusters=100, n_rows=20)
 
     def draw_alone(rng):
         y, v, _ = sample(rng)
@@ -324,7 +296,7 @@ def test_level(n_clusters, settings):
     found, n_samples = [], 12
     for seed in range(n_samples):
         rng = np.random.default_rng([seed, n_clusters])
-        y, v, clusters = draw(rng, n_clusters, **settings)
+        y, v, clusters = draw_clusters(rng, n_clusters, **settings)
         rows = {"clusters": clusters, "labels": [0, 1], "pos_label": 1}
         ratio = observed_expected_ratio(y, v, **rows)
         columns = {
@@ -392,7 +364,7 @@ def test_gains_of_clusters_are_those_of_their_rows(baseline, rng, monkeypatch):
 
 def test_many_clusters_have_the_normal_band(rng):
     """The variance of a mean of independent sums; one threshold, where nothing is rare."""
-    y, v, clusters = draw(rng, 20_000, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 20_000, correlation=0.5)
     t = 0.3
     gains = np.where(v >= t, np.where(y == 1, 1.0, -t / (1 - t)), 0.0)
     sums = np.bincount(clusters, gains - gains.mean())
@@ -404,7 +376,7 @@ def test_many_clusters_have_the_normal_band(rng):
 
 def test_few_large_clusters_have_the_band_of_student(rng):
     """Of 11 degrees of freedom, whose quantile is 1.12 times that of the normal distribution."""
-    y, v, clusters = draw(rng, 12, 5000, correlation=0.01)
+    y, v, clusters = draw_clusters(rng, 12, 5000, correlation=0.01)
     t = 0.3
     gains = np.where(v >= t, np.where(y == 1, 1.0, -t / (1 - t)), 0.0)
     sums = np.bincount(clusters, gains - gains.mean()) / (1 - 1 / 12)
@@ -450,153 +422,12 @@ def test_bands_of_net_benefit_cover():
     missed = np.zeros(3)
     for seed in range(n_samples):
         rng = np.random.default_rng(seed)
-        y, v, clusters = draw(rng, 50, n_rows=100, shared=0.9)
+        y, v, clusters = draw_clusters(rng, 50, n_rows=100, shared=0.9)
         for k, (baseline, by) in enumerate([("none", clusters), (v**2, clusters), ("none", None)]):
             found = net_benefit_difference(y, v, baseline, thresholds=t, clusters=by)
             own = beyond if k == 1 else truth
             missed[k] += not ((found.low <= own) & (own <= found.high)).all()
     assert missed[:2].max() <= most_of(n_samples, 0.07) < missed[2]
-
-
-def draw_answers(rng, n_clusters, n_rows):
-    """Questions whose answers come true together, at about the same confidence."""
-    clusters = np.repeat(np.arange(n_clusters), n_rows)
-    v = np.clip(rng.random(n_clusters)[clusters] + rng.uniform(-0.01, 0.01, len(clusters)), 0, 1)
-    return (rng.random(n_clusters)[clusters] < v).astype(int), v, clusters
-
-
-def test_no_map_has_seen_other_rows_of_a_cluster(rng):
-    """A step function learns the answers by heart: new questions cost as much as v (1 - v)."""
-    y, v, clusters = draw_answers(rng, 80, 25)
-    expected = np.mean(v * (1 - v))  # about 1/6
-    options = {"recalibrator": HistogramBinning(n_bins=100)}
-    assert brier_refinement(y, v, **options) < expected - 0.05
-    assert brier_refinement(y, v, clusters=clusters, **options) > expected
-    plain = refinement_decomposition(y, v, **options)
-    found = refinement_decomposition(y, v, clusters=clusters, **options)
-    assert found.calibration < 0 < 0.04 < plain.calibration
-    with pytest.raises(ValueError, match="y_true must hold labels"):
-        brier_refinement(v, v, clusters=clusters, pos_label=1)
-    # Fewer clusters than folds make as many folds as there are clusters.
-    assert np.isfinite(brier_refinement(y, v, clusters=clusters // 40))
-
-
-GAIN = partial(recalibration_gain, recalibrator="platt", random_state=0)
-
-
-def test_gain_of_clusters_of_one_row_and_of_copies(rng):
-    """Of as many copies each: the gain has no weights."""
-    y, v, _ = draw(rng, 200, 1)
-    expected = GAIN(y, v, labels=[0, 1])
-    assert GAIN(y, v, clusters=rng.permutation(200), labels=[0, 1]) == expected
-    rows = np.repeat(np.arange(200), 3)
-    found = GAIN(y[rows], v[rows], clusters=np.char.zfill(rows.astype(str), 3))
-    np.testing.assert_allclose(found[:4], expected[:4], rtol=1e-9)
-    assert found.n_samples == 600
-    counts = rng.integers(1, 5, 200)
-    rows = np.repeat(np.arange(200), counts)
-    names, order = rng.permutation(200), rng.permutation(len(rows))
-    found = GAIN(y[rows], v[rows], clusters=rows)
-    other = GAIN(y[rows][order], v[rows][order], clusters=names[rows][order])
-    np.testing.assert_allclose(other[:4], found[:4], rtol=1e-9)
-    assert found.gain == pytest.approx(expected.gain, abs=0.05)
-
-
-@pytest.mark.parametrize("sizes", ["equal", "geometric"])
-def test_gain_bounds_of_clusters(sizes, rng):
-    """Gain and refinement are those of the folds; the approximate bound is written out."""
-    y, v, clusters = draw(rng, 150, correlation=0.5, sizes=sizes)
-    v = expit(2 * logit(v))
-    found = GAIN(y, v, clusters=clusters, confidence_level=0.9)
-    assert found.refinement == brier_refinement(y, v, clusters=clusters, recalibrator="platt")
-    assert found.gain == pytest.approx(np.mean((y - v) ** 2) - found.refinement, rel=1e-9)
-    # By the gains of each row, from the folds.
-    proba = np.column_stack([1 - v, v])
-    after = cross_fit(PlattScaling(), proba, y, None, 5, clusters)[:, 1]
-    gains = (y - v) ** 2 - (y - after) ** 2
-    share = np.bincount(clusters) / len(y)
-    sums = np.bincount(clusters, gains - gains.mean()) / (1 - share)
-    width = student.ppf(0.9, 1 / (share @ share) - 1) * np.sqrt(sums @ sums) / len(y)
-    assert found.approximate_low == pytest.approx(max(gains.mean() - width, 0), rel=1e-6)
-    assert GAIN(y, v, confidence_level=0.9).approximate_low > found.approximate_low
-
-
-def test_gain_of_many_clusters(rng):
-    """Both bounds near the truth, 1/48: outcomes are half as far from 1/2 as predicted."""
-    y, v, clusters = draw(rng, 4000, correlation=0.5, slope=0.5)
-    found = GAIN(y, v, clusters=clusters)
-    assert 0.6 / 48 < found.certified_low < found.approximate_low < 1 / 48
-
-
-def test_blocks_hold_whole_clusters():
-    """Each cluster meets a map that was fitted to earlier clusters alone, of 30 rows or more."""
-    rng, seen = np.random.default_rng(0), []
-    sizes = rng.integers(1, 9, 60)
-    n = sizes.sum()
-    v = (np.arange(n) + 0.5) / n  # tells the number of the row
-
-    class Spy(PlattScaling):
-        def _fit(self, scores, codes, sample_weight):
-            self.n_ = len(scores)
-            super()._fit(scores, codes, sample_weight)
-
-        def _recalibrate(self, scores):
-            seen.append((self.n_, np.rint(scores[:, 1] * n - 0.5).astype(int)))
-            return super()._recalibrate(scores)
-
-    proba, codes = np.column_stack([1 - v, v]), np.arange(n) % 2
-    gains, floors, shares = gain_module._play(Spy(), proba, codes, "brier", sizes=sizes)
-    starts = np.cumsum(sizes) - sizes
-    first = np.searchsorted(starts, 30)
-    np.testing.assert_array_equal(shares, sizes[first:] / sizes.max())
-    assert gains.shape == (3, 60 - first)
-    assert (gains >= -floors[:, None] * shares - 1e-12).all()
-    assert [rows[0] for _, rows in seen] == [n_before for n_before, _ in seen]
-    assert {rows[0] for _, rows in seen} <= {*starts}
-    assert np.concatenate([rows for _, rows in seen]).tolist() == list(range(starts[first], n))
-    ones = np.ones(n, dtype=int)
-    rows = gain_module._play(PlattScaling(), proba, codes, "brier")
-    for one, other in zip(
-        rows, gain_module._play(PlattScaling(), proba, codes, "brier", sizes=ones), strict=False
-    ):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("certain", [0.0, 0.3])
-def test_bets_on_sums_bound_the_mean_of_rows(certain):
-    """Large clusters gain nothing: rows gain less than clusters do, and that is what is bounded."""
-    rng = np.random.default_rng(1)
-    sizes = rng.choice([1, 15], 5000)
-    gains = np.where(sizes == 1, 0.4, certain) * sizes + rng.normal(0, 0.01, 5000)
-    of_rows = (0.4 + 15 * certain) / 16
-    low = find_lower_bound(gains[None] / 15, np.array([0.5]), 0.95, sizes / 15)
-    assert 0.6 * of_rows < low < of_rows
-    equal = rng.uniform(-0.5, 1, 1000)[None]
-    np.testing.assert_array_equal(
-        find_lower_bound(equal, np.array([0.5]), 0.95, np.ones(1000)),
-        find_lower_bound(equal, np.array([0.5]), 0.95),
-    )
-
-
-def test_labels_in_too_few_clusters():
-    y, v = np.arange(60) < 5, np.linspace(0.1, 0.9, 60)
-    with pytest.raises(ValueError, match=r"labels of two clusters each.*got 12 clusters of 2"):
-        GAIN(y, v, clusters=np.arange(60) // 5)
-
-
-@pytest.mark.parametrize(("sizes", "slope"), [("equal", 1.0), ("one large", 0.5)])
-def test_bounds_of_gains_hold(sizes, slope):
-    """Of 95 % each: certified ones by a theorem, approximate ones in about as many samples."""
-    truth, n_samples = (1 - slope) ** 2 / 12, 20
-    found = np.zeros((n_samples, 2))
-    for seed in range(n_samples):
-        y, v, clusters = draw(
-            np.random.default_rng(seed), 50, sizes=sizes, slope=slope, shared=0.9, correlation=1.0
-        )
-        result = GAIN(y, v, clusters=clusters, labels=[0, 1])
-        found[seed] = result.approximate_low, result.certified_low
-    missed = (found > truth + 1e-12).sum(axis=0)
-    assert (missed <= most_of(n_samples, np.array([0.07, 0.05]))).all(), missed / n_samples
 
 
 @every_function
@@ -649,7 +480,7 @@ def test_separated_outcomes_in_clusters():
 
 
 def test_bandwidths_and_scales_of_the_user(rng):
-    y, v, clusters = draw(rng, 60, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 60, correlation=0.5)
     draws = {"random_state": 0, "n_resamples": 24}
     for options in ({"bandwidth": 0.1}, {"scale": lambda p: p**2}):
         options |= {"statistic": "smooth_ece", "clusters": clusters} | draws
@@ -659,7 +490,7 @@ def test_bandwidths_and_scales_of_the_user(rng):
 
 def test_groups_of_single_rows_and_of_clusters(rng):
     """Few clusters are tested by single rows; beside them rows may be clusters of their own."""
-    y, v, clusters = draw(rng, 12)
+    y, v, clusters = draw_clusters(rng, 12)
     group = np.repeat(["a", "b"], 60)
     y, v = np.append(y, rng.random(60) < 0.5), np.append(v, np.full(60, 0.5))
     clusters = np.append(clusters, 100 + np.arange(60))

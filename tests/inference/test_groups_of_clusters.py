@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from skcal.diagrams import GroupAuditDisplay
 from skcal.inference import audit_groups
-from tests.inference.test_clusters import draw
+from tests.inference.samples import draw_clusters
 
 FEW = {"random_state": 0, "n_resamples": 199}
 
@@ -29,7 +29,7 @@ def find_effect(residuals, clusters):
 
 
 def test_statistics_are_those_of_rows_over_the_design_effect(rng):
-    y, v, clusters = draw(rng, 150, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 150, correlation=0.5)
     groups, weights = list_groups(rng, v), rng.uniform(1, 2, len(v))
     for options in ({}, {"sample_weight": weights}):
         own = options.get("sample_weight", np.ones(len(v)))
@@ -47,7 +47,7 @@ def test_statistics_are_those_of_rows_over_the_design_effect(rng):
 
 def test_one_sign_of_a_cluster_serves_all_groups(rng):
     """p-values of the mean are shares of signs, and those of all groups are of the same signs."""
-    y, v, clusters = draw(rng, 150, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 150, correlation=0.5)
     y = np.where(rng.random(len(v)) < 0.06, 1, y)
     groups, n_draws = list_groups(rng, v), 4000
     audit = audit_groups(
@@ -75,7 +75,7 @@ def test_one_sign_of_a_cluster_serves_all_groups(rng):
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_intervals_agree_with_tests(alternative, rng):
-    y, v, clusters = draw(rng, 200, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 200, correlation=0.5)
     groups = np.column_stack([list_groups(rng, v), v > 0.6, v < 0.5])
     off = np.clip(np.where(groups[:, 4], v - 0.12, np.where(groups[:, 5], v + 0.12, v)), 0.01, 0.99)
     audit = audit_groups(
@@ -87,7 +87,7 @@ def test_intervals_agree_with_tests(alternative, rng):
 
 
 def test_a_group_that_is_wrong_is_found(rng):
-    y, v, clusters = draw(rng, 400, correlation=0.3)
+    y, v, clusters = draw_clusters(rng, 400, correlation=0.3)
     site = np.array(["north", "south", "west"])[clusters % 3]
     off = np.where(site == "south", expit(3 * (v - 0.2)), v)
     for statistic in ("mean", "slope", "kuiper"):
@@ -104,7 +104,7 @@ def test_a_group_that_is_wrong_is_found(rng):
 
 def test_single_rows_are_tested_where_signs_do_not_hold(rng):
     """Few clusters; and both ways have half of the level."""
-    y, v, clusters = draw(rng, 100, correlation=1.0)
+    y, v, clusters = draw_clusters(rng, 100, correlation=1.0)
     few = np.where(clusters < 8, "few", "many")
     y = np.where(few == "few", 1, y)
     audit = audit_groups(y, v, few, statistic="mean", clusters=clusters, **FEW)
@@ -118,7 +118,7 @@ def test_single_rows_are_tested_where_signs_do_not_hold(rng):
 
 
 def test_impossible_outcomes_need_no_signs(rng):
-    y, v, clusters = draw(rng, 10, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 10, correlation=0.5)
     v[0], y[0] = 0.0, 1
     group = np.where(clusters == 0, "wrong", "right")
     audit = audit_groups(y, v, group, clusters=clusters, **FEW)
@@ -129,7 +129,7 @@ def test_impossible_outcomes_need_no_signs(rng):
 
 
 def test_groups_without_weight_are_left_out(rng):
-    y, v, clusters = draw(rng, 60, correlation=0.5)
+    y, v, clusters = draw_clusters(rng, 60, correlation=0.5)
     group = np.array(["a", "b", "c"])[rng.integers(3, size=len(v))]
     kept = group != "c"
     rows = (values[kept] for values in (y, v, group))

@@ -4,13 +4,9 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances
@@ -36,87 +32,19 @@ from skcal.recalibration._group_correction import split_folds
 from skcal.scorers import get_scorer
 from tests.recalibration.family import NAMES, make_features, may_harm
 
-METHODS = ["scaling", "boosting"]
-every_method = pytest.mark.parametrize("method", METHODS)
-# Where both share the lines, and trees take time.
-mostly_scaling = pytest.mark.parametrize(
-    "method", ["scaling", pytest.param("boosting", marks=pytest.mark.slow)]
-)
-CLOSE = {"rtol": 0, "atol": 1e-6}
-
-
-class Given(ClassifierMixin, BaseEstimator):
-    """Reads logits of all classes but the first from the first columns of X."""
-
-    def __init__(self, n_classes=2):
-        self.n_classes = n_classes
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict_proba(self, X):
-        for method in ("to_pandas", "toarray"):  # of polars and Arrow, of sparse matrices
-            X = getattr(X, method)() if hasattr(X, method) else X
-        X = pd.DataFrame(X)
-        z = [X[f"z{k}"] if "z0" in X else X.iloc[:, k] for k in range(self.n_classes - 1)]
-        return softmax(np.column_stack([np.zeros(len(X)), *z]).astype(float), axis=1)
-
-
-def freeze(classes=(0, 1)):
-    return FrozenEstimator(Given(len(classes)).fit(None, classes))
-
-
-FEATURES = ["region", "age", "old", "new"]
-
-
-def find_effect(kind, X):
-    """What the classifier's log-odds miss."""
-    north, even = X["region"] == "north", X["age"] % 2 == 0
-    if kind == "level":
-        return 1.2 * north
-    if kind == "pair":  # no level alone shows it
-        return 1.2 * np.where(X["old"] == X["new"], 1, -1)
-    if kind == "slope":
-        return 0.9 * north * X["z0"]
-    if kind == "triple":
-        return 3.0 * (X["old"] & X["new"] & even)
-    return 0.0 * north
-
-
-def make_rows(kind="none", n=2000, seed=0):
-    """Columns, true probabilities and outcomes."""
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "z0": 1.2 * rng.normal(size=n),
-            "region": rng.choice(["north", "south", "west"], size=n),
-            "age": rng.integers(20, 27, n),
-            "old": rng.random(n) < 0.5,
-            "new": rng.random(n) < 0.4,
-        }
-    )
-    truth = expit(X["z0"] + find_effect(kind, X)).to_numpy()
-    return X, truth, (rng.random(n) < truth).astype(int)
-
-
-def correct(method="scaling", classes=(0, 1), **options):
-    options = {"features": FEATURES, "cv": 3} | options
-    return MulticalibratedClassifierCV(freeze(classes), method=method, **options)
-
-
-def find_loss(model, X, truth):
-    """The expected log loss."""
-    q = model.predict_proba(X)
-    return -np.mean(truth * np.log(q[:, 1]) + (1 - truth) * np.log(q[:, 0]))
-
-
-def get_correction(model):
-    ((_, correction),) = model.calibrated_classifiers_
-    return correction
-
-
 # ---------------------------------------------------------------------------------- what it gains
+from tests.recalibration.multicalibrated import (
+    CLOSE,
+    FEATURES,
+    METHODS,
+    correct,
+    find_loss,
+    find_proba,
+    freeze,
+    get_correction,
+    make_rows,
+    mostly_scaling,
+)
 
 
 @pytest.mark.parametrize(
@@ -205,34 +133,6 @@ def test_many_columns_that_tell_nothing_do_no_harm(n_columns, n_seeds):
 
 
 # ------------------------------------------------------------------------------- what it computes
-
-
-def is_inside(X, title):
-    """Rows of X that a title names."""
-    inside = np.ones(len(X), dtype=bool)
-    if title == "all rows":
-        return inside
-    for part in title.split(" and "):
-        name, sign, value = part.split(" ", 2)
-        column = X[name]
-        if sign == "=":
-            inside &= (column.astype(str) == value).to_numpy()
-        elif value == "missing":
-            inside &= column.isna().to_numpy()
-        else:
-            low, high = map(float, value[1:-1].split(", "))
-            inside &= ((column >= low) & (column < high + (value[-1] == "]"))).to_numpy()
-    return inside
-
-
-def find_proba(frame, X, mean):
-    """By the table, whose intercepts hold at the mean log-odds."""
-    z = X["z0"].to_numpy()
-    effects = (
-        is_inside(X, title) * (intercept + np.nan_to_num(slope) * (z - mean))
-        for title, (intercept, slope) in frame.iterrows()
-    )
-    return expit(sum(effects, z))
 
 
 def test_the_table_tells_all():
@@ -351,141 +251,6 @@ def test_a_group_that_is_wrong_in_one_class(method):
         assert list(frame.columns.levels[0]) == list(classes)
         north = frame.loc["region = north"].xs("intercept", level=1)
         assert north.idxmax() == "cat"
-
-
-# --------------------------------------------------------------------------- what it may be given
-
-
-def list_tables(X):
-    yield pd.DataFrame(X).astype({"region": "category", "age": "Int64", "old": "boolean"})
-    yield pl.from_pandas(X)
-    yield pa.Table.from_pandas(X)
-    yield X.set_axis([3, 1, 4, 0, 2], axis=1)
-    yield X.to_numpy()
-    yield X.to_numpy().tolist()
-
-
-@pytest.mark.parametrize("kind", range(6))
-def test_tables_of_any_kind(kind):
-    X, _, y = make_rows("level", 400)
-    gaps = np.arange(400) % 9 == 0
-    X["region"], X["age"] = X["region"].where(~gaps, None), X["age"].where(~gaps)
-    expected = correct().fit(X, y)
-    table = list(list_tables(X))[kind]
-    features = FEATURES if kind < 3 else [1, 4, 0, 2] if kind == 3 else [1, 2, 3, 4]
-    model = correct(features=features).fit(table, y)
-    np.testing.assert_allclose(model.predict_proba(table), expected.predict_proba(X), **CLOSE)
-    if kind != 3:
-        # Tables of one kind may follow those of another.
-        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), **CLOSE)
-        np.testing.assert_allclose(expected.predict_proba(table), model.predict_proba(X), **CLOSE)
-    first = table[:1] if not isinstance(table, pa.Table) else table.slice(0, 1)
-    np.testing.assert_allclose(model.predict_proba(first), model.predict_proba(table)[:1], **CLOSE)
-
-
-def test_columns_are_found_by_name_and_rows_as_series():
-    X, _, y = make_rows("level", 400)
-    model = correct().fit(X, y)
-    expected = model.predict_proba(X)
-    np.testing.assert_array_equal(model.predict_proba(X[X.columns[::-1]].assign(more=1)), expected)
-    np.testing.assert_array_equal(model.predict_proba(X.iloc[7].to_frame().T), expected[7:8])
-    # By place, where there were no names or names stand twice.
-    named = X.set_axis(["x3", "x2", "x1", "x0", "x4"], axis=1)
-    numbers = correct(features=[1, 2, 3, 4])
-    np.testing.assert_allclose(numbers.fit(X.to_numpy(), y).predict_proba(named), expected, **CLOSE)
-    twice = X.set_axis(["z0", "a", "a", "a", "b"], axis=1)
-    np.testing.assert_allclose(numbers.fit(twice, y).predict_proba(twice), expected, **CLOSE)
-
-
-def test_sparse_matrices():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=300), rng.integers(0, 3, (300, 2))])
-    y = (rng.random(300) < expit(X[:, 0] + X[:, 1] - 1)).astype(int)
-    expected = correct(features=[1, 2]).fit(X, y).predict_proba(X)
-    for form in (sparse.csr_array, sparse.coo_matrix, sparse.csc_array):
-        model = correct(features=[1, 2]).fit(form(X), y)
-        np.testing.assert_allclose(model.predict_proba(form(X)), expected, **CLOSE)
-
-
-@every_method
-def test_values_that_were_not_seen(method):
-    """No correction of that column, or that of all rows; numbers beyond the last bin are in it."""
-    X, _, y = make_rows("level", 400)
-    model = correct(method).fit(X, y)
-    known, far = X.assign(age=26), X.assign(age=1e9)
-    np.testing.assert_array_equal(model.predict_proba(far), model.predict_proba(known))
-    strange = X.assign(region="east", old=None, new="x")
-    found = model.predict_proba(strange)
-    for others in (X.assign(region=None, old=np.nan, new=None), strange.assign(region=3.5)):
-        np.testing.assert_array_equal(model.predict_proba(others), found)
-    assert np.isfinite(found).all()
-    if method == "scaling":
-        expected = find_proba(get_correction(model).to_frame(), strange, X["z0"].mean())
-        np.testing.assert_allclose(found[:, 1], expected, rtol=1e-9)
-    else:
-        correction = get_correction(model)
-        odds = strange["z0"] + correction.factor_ * correction.maps_[0].intercept
-        np.testing.assert_allclose(found[:, 1], expit(odds), rtol=1e-9)
-        assert correction.factor_ > 0.5
-
-
-@every_method
-@pytest.mark.parametrize(
-    "n", [4, pytest.param(5, marks=pytest.mark.slow), pytest.param(7, marks=pytest.mark.slow), 10]
-)
-def test_few_rows_and_constant_columns(method, n):
-    X, _, _ = make_rows(n=n)
-    X["region"], X["age"] = "north", np.nan
-    y = np.arange(n) % 2
-    model = correct(method, cv=2).fit(X, y)
-    proba = model.predict_proba(X)
-    assert ((proba > 0) & (proba < 1)).all()
-    if method == "scaling":  # no level has 20 rows
-        assert get_correction(model).to_frame().index.tolist() == ["all rows"]
-
-
-@mostly_scaling
-def test_sure_and_wrong_scores(method):
-    X, y = make_features(2, 300)
-    y = np.where(np.arange(300) % 11 == 0, 1 - y, y)
-    forest = RandomForestClassifier(5, random_state=0).fit(X[:150], y[:150])
-    scores = forest.predict_proba(X)
-    assert {0.0, 1.0} < set(scores.ravel())
-    model = MulticalibratedClassifierCV(FrozenEstimator(forest), method=method).fit(X, y)
-    proba = model.predict_proba(X)
-    assert ((proba > 0) & (proba < 1)).all()
-    # A loss that was infinite.
-    assert np.isfinite(np.log(proba[np.arange(300), y])).all()
-
-
-def test_log_odds_that_are_all_alike_have_no_slope():
-    """Their last bits were taken for scores."""
-    X, _, y = make_rows("level", 300)
-    X["z0"] = np.where(np.arange(300) % 3, 0.3, np.nextafter(0.3, 1))
-    model = correct().fit(X, y)
-    frame = get_correction(model).to_frame()
-    np.testing.assert_allclose(frame["slope"].dropna(), 0, atol=1e-9)
-    assert frame["intercept"].abs().max() > 0.1
-    near = model.predict_proba(X.assign(z0=0.3 + 1e-9))
-    np.testing.assert_allclose(near, model.predict_proba(X), atol=1e-6)
-
-
-def test_missing_values_are_one_row_of_each_pair():
-    """Fine bins and merged ones may both tell something, and other pairs for other classes."""
-    rng, n = np.random.default_rng(0), 6000
-    place, side = rng.random(n), rng.choice([-1, 1], n)
-    X = pd.DataFrame({"z0": rng.normal(size=n), "z1": rng.normal(size=n)})
-    X["side"] = np.where(side > 0, "left", "right")
-    X["place"] = np.where(rng.random(n) < 0.2, np.nan, place)
-    bins = np.where(X["place"].isna(), 1, np.cos(32 * np.pi * np.floor(16 * place) / 16))
-    logits = np.column_stack([np.zeros(n), X["z0"] + side * (bins + (place < 0.25)), X["z1"]])
-    y = (softmax(logits, axis=1).cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1)
-    correction = get_correction(correct(classes=(0, 1, 2), features=["side", "place"]).fit(X, y))
-    assert any(len(fitted.pairs) > 1 for fitted in correction.maps_)
-    frame = correction.to_frame()
-    assert frame.index.is_unique
-    assert frame.columns.get_level_values(0).unique().tolist() == [0, 1, 2]
-    assert "side = left and place is missing" in frame.index
 
 
 # -------------------------------------------------------------------- classifiers, folds, members
