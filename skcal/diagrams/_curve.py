@@ -16,8 +16,8 @@ ENOUGH = 5
 _SOME = 0.5
 # Larger numbers cannot be drawn: they overflow inside of matplotlib.
 HIGHEST = 1e100
-# Standard deviations of smECE by chance that a calibrated model hardly exceeds: in 1 to 4 % of
-# samples, while 5 % would be seen in many a figure of some models.
+# Standard deviations of smECE by chance that a calibrated model hardly exceeds: 1 to 4 % of samples
+# do. At 5 %, many figures of several models would show an error that is none.
 MOST_BY_CHANCE = 2.5
 # Kinds of curves whose points stand for the rows that a kernel gathers.
 SMOOTHED = ("smooth", "nadaraya-watson")

@@ -19,7 +19,7 @@ from skcal.diagrams._curves_display import keep_names, name_models
 from skcal.diagrams._drawing import style_band, take_color
 from skcal.diagrams._entries import check_shown, keep_shown, note_words
 from skcal.diagrams._figure import open_figure
-from skcal.diagrams._legend import Term, label_curves, read_names
+from skcal.diagrams._legend import Term, check_curves, label_curves, read_names
 from skcal.diagrams._notebook import ShownInNotebooks
 from skcal.diagrams._response import check_plot_options
 from skcal.diagrams._style import check_look, choose_styles, merge_style
@@ -354,6 +354,7 @@ class MeanReliabilityDisplay(ShownInNotebooks):
             ref_line_kwargs=ref_line_kwargs,
             despine=despine,
         )
+        check_curves(self.curves, MeanReliabilityCurve)
         labels = self._label(read_names(self.name if name is None else name, len(self.curves)))
         with open_figure(ax) as (axes,):
             check_shown(axes, _QUANTITIES)

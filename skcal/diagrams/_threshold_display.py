@@ -9,11 +9,7 @@ import numpy as np
 
 from skcal._estimates._decisions import check_act, check_band, count_actions
 from skcal._tools._typing import ArrayLike
-from skcal.diagrams._curves_display import (
-    ComparedCurvesDisplay,
-    check_band_choice,
-    name_models,
-)
+from skcal.diagrams._curves_display import ComparedCurvesDisplay, check_band_choice, name_models
 from skcal.diagrams._response import check_plot_options, predict_class_probabilities
 
 if TYPE_CHECKING:

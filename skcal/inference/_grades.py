@@ -151,7 +151,8 @@ def audit_grades(
     Raises
     ------
     ValueError
-        If an argument is invalid, if labels are soft, or if there are both weights and clusters.
+        If an argument is invalid, if labels are soft, or if there are both unequal
+        weights and clusters.
 
     Warns
     -----

@@ -51,10 +51,10 @@ class PooledEstimate(NamedTuple):
     confidence_level: float = 0.95
 
     def __str__(self) -> str:
-        ends = (f"{end:#.3g}".rstrip(".") for end in (self.low_of_next, self.high_of_next))
+        shown = (f"{end:#.3g}".rstrip(".") for end in (self.low_of_next, self.high_of_next))
         return (
             f"{show_interval(self.estimate, self.low, self.high)} on average, and "
-            f"{' to '.join(ends)} expected in another group"
+            f"{' to '.join(shown)} expected in another group"
         )
 
 

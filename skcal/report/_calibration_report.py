@@ -133,15 +133,15 @@ def calibration_report(
     bins and cumulative sums, are read by the exact test of
     :func:`~skcal.inference.calibration_test` with its default statistic; with more than two classes
     half of their part is for a second such test, of the probabilities of all classes
-    (``reduction="classwise"``). One is read by the fine test: the sum over cells of
-    :math:`R^2 / W`, with the sum R of the weighted residuals and the sum W of the weights of a
-    cell, is compared with that of labels that are drawn from the predictions. Values of
-    five effective rows or more are cells of their own, and so are all others if these hold less
-    than 5 % of the rows, unless that gives more than 2000 of them; other neighbouring predictions
-    share cells, as many as the power 2/3 of the effective number of their rows. The last is the
-    same test of larger cells, of which there are as many as the square root of the effective number
-    of rows. Rows without company are left out. A p-value counts as often as its part of the level
-    fits into the level (Bonferroni).
+    (``reduction="classwise"``). One is read by the fine test: the sum over cells of :math:`R^2 /
+    W`, with the sum R of the weighted residuals and the sum W of the weights of a cell, is compared
+    with that of labels that are drawn from the predictions. Values of five effective rows or more
+    are cells of their own, and so are all others if these hold less than 5 % of the rows, unless
+    that gives more than 2000 of them; other neighbouring predictions share cells, as many as the
+    power 2/3 of the effective number of their rows. The last is the same test of larger cells, of
+    which there are as many as the square root of the effective number of rows. Rows without company
+    are left out. A p-value counts as often as its part of the level fits into the level
+    (Bonferroni).
 
     **What is wrong.** Where measures read the confidence, "over-confident" or "under-confident" if
     the interval of mean confidence minus accuracy is above or below 0. Where they read the

@@ -130,8 +130,8 @@ class SurvivalCalibration(NamedTuple):
         DataFrame
             Indexed by the horizon, with the columns ``expected``, ``observed``, ``ratio``,
             ``calibration_in_the_large``, ``slope`` and ``smooth_ece``, the ends of their intervals,
-            such as ``ratio_low`` and ``ratio_high``, and the p-values ``test``, ``slope_test`` and
-            ``pvalue``.
+            such as ``ratio_low`` and ``ratio_high``, and the p-values ``test``, ``slope_test``,
+            NaN where there is no slope, and ``pvalue``.
         """
         import pandas as pd
 
@@ -142,8 +142,10 @@ class SurvivalCalibration(NamedTuple):
                 if isinstance(value, Interval):
                     row |= {name: value.estimate, f"{name}_low": value.low}
                     row[f"{name}_high"] = value.high
+                elif isinstance(value, TestResult):
+                    row[name] = value.pvalue
                 else:
-                    row[name] = value.pvalue if isinstance(value, TestResult) else value
+                    row[name] = np.nan if value is None else value
             rows.append(row)
         return pd.DataFrame(rows).set_index("horizon")
 
@@ -240,9 +242,9 @@ def survival_calibration(
     :func:`~skcal.inference.mean_recalibration` at the log odds, with its ``slope_test``, and
     ``test`` is :func:`~skcal.inference.mean_calibration_test`. The p-value of a horizon is twice
     the smaller one of both (Bonferroni): sums of residuals alone hardly see risks that are too
-    extreme. ``smooth_ece`` is the SmoothECE of the residuals
-    :math:`\theta_i - p_i`, with the interval of :func:`~skcal.inference.confidence_interval`. All
-    take the variance from the rows, whatever part of it is due to censoring.
+    extreme. ``smooth_ece`` is the SmoothECE of the residuals :math:`\theta_i - p_i`, with the
+    interval of :func:`~skcal.inference.confidence_interval`. All take the variance from the rows,
+    whatever part of it is due to censoring.
 
     Intercept and slope are of the rows whose risk is neither 0 nor 1, and have log odds;
     ``n_certain`` is the number of the others, of which the sentence tells. They do not exist where
@@ -275,11 +277,11 @@ def survival_calibration(
     Intervals at 95 % covered in 94 to 97 % of 400 samples of 300 rows with exponential times, if
     20, 50 or 75 % were censored before the horizon: ratio, intercept and slope; and with 75 % also
     for risks whose log odds were 1.5 times as large as they should be. Those of the SmoothECE
-    covered in 95 to 99.5 % of 200 such samples. Tests at 5 % rejected 1 to 5 % of
-    300 samples of 100, 300 and 1000 rows with 3 to 250 events. Where log odds of 300 rows were 1.5
-    times as large as they should be, they rejected 64 %, and 34 % with 40 % censored, and the test
-    of sums of residuals alone 17 and 14 %. Weights of :func:`at_horizon`, treated as known, gave
-    intervals of the ratio that were a third longer with 75 % censored.
+    covered in 95 to 99.5 % of 200 such samples. Tests at 5 % rejected 1 to 5 % of 300 samples of
+    100, 300 and 1000 rows with 7 to 250 events. Where log odds of 300 rows were 1.5 times as large
+    as they should be, they rejected 64 %, and 34 % with 40 % censored, and the test of sums of
+    residuals alone 17 and 14 %. Weights of :func:`at_horizon`, treated as known, gave intervals of
+    the ratio that were a third longer with 75 % censored.
 
     Of 400 samples of 2000 rows with 20, 50 or 75 % censored, alike or three to nine times as often
     in one of two strata, intervals of the ratio, intercept and slope covered in 92 to 97 %, that of
@@ -294,7 +296,7 @@ def survival_calibration(
 
     With `sample_weight` pseudo-values are those of weighted rows, and all else is weighted, too. Of
     200 case-cohort samples, with all of 190 cases on average, or 60, and a tenth or a fifth of the
-    others, intervals covered in 96 to 99 %, and tests at 5 % rejected 3 %. Where weights differ and
+    others, intervals covered in 96 to 99 %, and tests at 5 % rejected 1 %. Where weights differ and
     no row has had the event, or all have, rows do not tell of those that they stand for: intervals
     hold all that is possible.
 

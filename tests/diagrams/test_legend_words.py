@@ -61,7 +61,7 @@ def list_words(Display=ReliabilityDisplay, y_proba=P, **options):
         ({"layers": ["curve_color"]}, "Dark curve: many predictions"),
         (
             {"layers": ["curve_width"]},
-            "Thick curve: many predictions, and an error beyond chance",
+            "Thick curve: an error beyond chance, thickest where predictions are many",
         ),
         (
             {"layers": ["density", "curve_width"], "y_proba": {"a": P, "b": P**3}},

@@ -241,3 +241,9 @@ def test_bands_hold_everywhere_at_once(make, most):
         curve = smooth_means(rows, choose_bandwidth(1000), 0.95)
         n_missed += np.any((curve.low > curve.predicted) | (curve.high < curve.predicted))
     assert n_missed / 400 <= most + 0.03
+
+
+@pytest.mark.parametrize("curves", [[], None, ["x"]])
+def test_curves_that_are_none(curves):
+    with pytest.raises(ValueError, match="curves must be a list of"):
+        MeanReliabilityDisplay(curves=curves).plot()

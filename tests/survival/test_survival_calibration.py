@@ -127,6 +127,14 @@ def test_holm(rng):
     assert found.pvalue == pytest.approx(expected[0])
 
 
+def test_frame_of_equal_risks_has_no_test_of_the_slope(rng):
+    event, time, _ = draw_times(rng)
+    frame = survival_calibration(event, time, np.full(300, 0.3), times=1, random_state=0).to_frame()
+    assert frame["slope_test"].dtype == float
+    assert frame["slope_test"].isna().all()
+    assert (frame["pvalue"] == frame["test"]).all()
+
+
 def test_risks_that_are_too_extreme_are_found(rng):
     """Sums of residuals alone find them in one sample of three; see the docstring for levels."""
     event, time, risk = draw_times(rng, 2000)

@@ -34,7 +34,7 @@ def sum_clusters(values, member):
 
 
 def drop_cancelled(sums, squares):
-    """Sparse sums without the rows that cancel in all columns, which are those of clusters.
+    """Sparse sums by row and cluster, 0 in rows where they cancel in all clusters.
 
     `squares` are the sums of the squares of the values of each row.
     """

@@ -25,7 +25,7 @@ class CurveWidthLayer(Layer):
     """
 
     name = "curve_width"
-    # Thin where there is little.
+    # Of a curve whose error may be chance; others are wider everywhere.
     line_style: Mapping[str, Any] = {"linewidth": 1.2}
 
     def is_known(self, curve):
@@ -41,7 +41,7 @@ class CurveWidthLayer(Layer):
     def describe(self, curve, view):
         if "density" in view.layers:  # whose words are of the width, too
             return None
-        return "Thick curve: many predictions, and an error beyond chance"
+        return "Thick curve: an error beyond chance, thickest where predictions are many"
 
 
 class CurveColorLayer(Layer):
