@@ -1,8 +1,7 @@
-"""What tests, and intervals of O/E and of the slope, say of predicted risks."""
+"""Sentences about predicted risks, from the intervals of O/E and of the slope."""
 
 import numpy as np
 
-from skcal._tools._least_pvalue import carry_least
 from skcal._tools._words import SIGNIFICANT, show_count, show_percentages
 
 # If the ratio may be further from 1, a sentence says so: chance may hide what matters.
@@ -33,14 +32,6 @@ def judge_risks(pvalue, ratio, slope, risks="risks"):
     if slope.low > 1:
         return "right on the whole, but not extreme enough"
     return "right on the whole, but wrong for some"
-
-
-def unite_tests(test, slope_test):
-    """p-value of a test and of that of the slope, which may be None (Bonferroni)."""
-    if slope_test is None:
-        return test.pvalue
-    least = min(test.pvalue, slope_test.pvalue)
-    return carry_least(min(2 * least, 1.0), least)
 
 
 def tell_certain(n_certain, slope, what):

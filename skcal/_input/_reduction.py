@@ -224,8 +224,8 @@ def check_class_vectors(
     """Check user input of a measure that takes the whole vector of probabilities.
 
     `y_true` may also be a matrix with a row of probabilities for each sample. With more than two
-    classes `pos_label` selects that class against the rest; callers without this argument say so.
-    The result has a column for each class;
+    classes `pos_label` selects that class against the rest; `has_pos_label` is False for callers
+    without this argument, whose errors must not advise it. The result has a column for each class;
     of two, the last is that of the positive label.
     """
     if has_columns(y_true):
@@ -468,8 +468,8 @@ def _refuse_unnamed_column(target, names):
     found = find_distinct(target) if _find_outcomes(target) is None else ()
     if len(found) == 2 and found.tolist() not in _PAIRS:
         raise ValueError(
-            f"labels must name both classes of the single column of {names[1]}, that of the last "
-            f"one, where they are neither {{0, 1}} nor {{-1, 1}}; got {show_labels(found)}."
+            f"labels must name both classes of {names[0]}, that of the single column of {names[1]} "
+            f"last, unless they are {{0, 1}} or {{-1, 1}}; got {show_labels(found)}."
         )
 
 

@@ -124,8 +124,8 @@ def audit_grades(
         Grade of each row.
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of any scale, see :ref:`weights-in-inference`. A weight of 2 is not the
-        same as two rows. With them p-values and prudent rates are approximate, and there must be
-        no `clusters`.
+        same as two rows. If they differ, p-values and prudent rates are approximate, and there must
+        be no `clusters`.
     pos_label : int, float, bool or str, default=None
         The positive label; by default the last label. A single column needs it, or `labels`,
         unless labels are {0, 1} or {-1, 1}. With more than two classes it selects that class

@@ -336,10 +336,10 @@ class AutoRecalibration(BaseRecalibrator):
         splits = [[place[rows[weights[rows] > 0]] for rows in split] for split in splits]
         return [(train, test) for train, test in splits if len(train) and len(test)]
 
-    def _list_members(self, scores=None):
+    def _list_members(self, scores=None, sample_weight=None):
         """Recalibrators by name, for scores; without these they need not be monotone."""
         if self.recalibrators is None:
-            return self._list_default(scores)
+            return self._list_default(scores, sample_weight)
         n_classes = None if scores is None else scores.shape[1]
         members = self.recalibrators
         if isinstance(members, str) or not isinstance(members, list | tuple) or not members:
@@ -365,13 +365,12 @@ class AutoRecalibration(BaseRecalibrator):
             named[name] = member
         return named
 
-    def _list_default(self, scores):
+    def _list_default(self, scores, sample_weight):
         n_rows, n_classes = scores.shape
         members = {"temperature": TemperatureScaling()}
         if n_classes == 2:
             members |= {"beta": BetaCalibration(), "spline": SplineRecalibration()}
-            n_values = len(np.unique(scores[:, 1]))
-            if _ROWS_OF_VALUE * n_values <= n_rows and not self.monotone:
+            if self._has_few_values(scores, sample_weight) and not self.monotone:
                 members["venn_abers"] = VennAbers()
             return members
         if self.monotone:
@@ -382,9 +381,16 @@ class AutoRecalibration(BaseRecalibrator):
             members["structured_vector"] = StructuredVectorScaling()
         return members | {"spline": SplineRecalibration()}
 
+    def _has_few_values(self, scores, sample_weight):
+        """Whether scores of two classes have rows enough for each of their values."""
+        n_rows = len(scores) if sample_weight is None else sample_weight.sum()
+        # Logits of a row are known but for a constant.
+        values = scores[:, 1] - scores[:, 0] if self.input == "logits" else scores[:, 1]
+        return _ROWS_OF_VALUE * len(np.unique(values)) <= n_rows
+
     def _find_known(self, scores, codes, sample_weight):
         """Those that a member knows."""
-        members = map(self._prepare, self._list_members(scores).values())
+        members = map(self._prepare, self._list_members(scores, sample_weight).values())
         rows = scores, codes, sample_weight
         known = [one._find_known(*rows) for one in members if isinstance(one, BaseRecalibrator)]
         return np.unique(np.concatenate([codes, *known]))
@@ -402,7 +408,7 @@ class AutoRecalibration(BaseRecalibrator):
         return self._fit(scores, codes, sample_weight)  # which warns
 
     def _fit(self, scores, codes, sample_weight):
-        members = self._list_members(scores)
+        members = self._list_members(scores, sample_weight)
         rows, sample_weight, splits = self._choose_splits(scores, codes, sample_weight)
         scores, codes = take_score_rows(scores, rows), codes[rows]
         held_out, near = self._hold_out(
@@ -433,7 +439,7 @@ class AutoRecalibration(BaseRecalibrator):
         say otherwise. Else the outcomes of a fold have no say in its own mixture.
         """
         self._check_options()
-        members = self._list_members(scores)
+        members = self._list_members(scores, sample_weight)
         held_out, _ = self._hold_out(
             members, scores, codes, sample_weight, splits, _take_all, is_dealt
         )

@@ -84,8 +84,8 @@ class ClosedTestRecalibration(LogitRecalibrator):
     wrong, nothing is changed. In that it differs from the other recalibrators.
 
     The test is one for many rows of each class. Unequal weights, of any scale, count as many rows
-    as make the score statistic chi-squared, as in :func:`~skcal.inference.choose_update`: for the
-    test a weight of 2 is not the same as two rows, which would make it reject right models.
+    as make the score statistic chi-squared, as in :func:`~skcal.inference.choose_update`: the
+    test does not take a weight of 2 for two rows, or it would reject right models too often.
 
     Intercepts alone make the mean of each probability the share of its class. The slope is fitted
     to targets of 1 and 0, or with `target_smoothing` :math:`(n_k + 1)/(n_k + 2)` for the class k of

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skcal._estimates._risk_words import judge_risks, tell_certain, unite_tests
+from skcal._estimates._risk_words import judge_risks, tell_certain
 from skcal._input._predicted._means import read_means
 from skcal._input._predicted_risks import read_predicted_risks
 from skcal._input._reduction import Predictions
 from skcal._input._validation import check_confidence_level, check_rng
-from skcal._numerics.inference._classical_tests import correct_pvalues
+from skcal._numerics.inference._classical_tests import correct_pvalues, unite_pvalues
 from skcal._numerics.survival._horizon_risk import (
     bound_error,
     bound_horizon,
@@ -393,7 +393,7 @@ def _describe(horizon, target, predicted, telling, share, options, draws, rng):
         error,
         test,
         slope_test,
-        unite_tests(test, slope_test),
+        unite_pvalues(*(one.pvalue for one in (test, slope_test) if one is not None)),
         int(len(target) - is_open.sum()),
     )
 

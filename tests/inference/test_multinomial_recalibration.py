@@ -215,7 +215,7 @@ def test_a_single_column_of_other_labels_needs_their_order(rng):
     v = rng.uniform(0.1, 0.9, 100)
     y = (rng.random(100) < v).astype(int)
     names = np.array(["no", "yes"])
-    with pytest.raises(ValueError, match="labels must name both classes of the single column"):
+    with pytest.raises(ValueError, match="labels must name both classes of y_true"):
         multinomial_recalibration(names[y], v)
     found = multinomial_recalibration(names[y], v, labels=names)
     assert found.table["slope"][0] == multinomial_recalibration(y, v).table["slope"][0]

@@ -207,5 +207,5 @@ def test_bad_arguments():
             function(sparse.csr_array(np.eye(4)[Y]), P)
     calls = ranked_probability_score, cumulative_predictions, partial(top_k_predictions, k=1)
     for call in calls:  # none takes a pos_label
-        with pytest.raises(ValueError, match=r"^labels must name both classes of the single col"):
+        with pytest.raises(ValueError, match=r"^labels must name both classes of y_true"):
             call(["a", "b"], [0.5, 0.25])

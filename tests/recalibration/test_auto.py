@@ -527,3 +527,20 @@ def test_rates_of_few_values_that_lie_close_together():
     assert "venn_abers" not in AutoRecalibration(monotone=True).fit(values[place, None], y).names_
     few = np.append(values[place[:60]], rng.random(3))
     assert "venn_abers" not in AutoRecalibration().fit(few[:, None], np.arange(63) % 2).names_
+
+
+def test_few_values_of_logits_and_of_weighted_rows():
+    """Only differences of logits tell, and weights count rows."""
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=400), rng.integers(2, size=400)
+    values, labels = np.repeat(np.linspace(0.1, 0.9, 12), 19)[:, None], np.arange(228) % 2
+    for few, rows, target, options in (
+        (False, np.column_stack([-z, 0 * z]), y, {"input": "logits"}),
+        (False, np.column_stack([0 * z, z]), y, {"input": "logits"}),
+        (True, np.column_stack([z, z + z.round()]), y, {"input": "logits"}),
+        (False, values, labels, {}),
+        (True, np.tile(values, (2, 1)), np.tile(labels, 2), {}),
+    ):
+        assert ("venn_abers" in AutoRecalibration(**options).fit(rows, target).names_) == few
+    weighted = AutoRecalibration().fit(values, labels, sample_weight=np.full(228, 2.0))
+    assert "venn_abers" in weighted.names_

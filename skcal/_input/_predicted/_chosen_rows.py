@@ -9,7 +9,7 @@ from skcal._input._predicted._points import Ensemble, Quantiles, read_members
 
 def take_rows(distribution, rows, n_rows):
     """Predictions of some of `n_rows` rows; what serves for all of them stays as it is."""
-    if type(distribution) is tuple:
+    if type(distribution) is tuple:  # means and standard deviations; records are tuples, too
         return tuple(_take(np.asarray(values), rows, n_rows) for values in distribution)
     distribution = unwrap(distribution)
     if isinstance(distribution, Ensemble):

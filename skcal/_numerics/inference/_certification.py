@@ -38,7 +38,7 @@ _N_OTHERS = 6
 _FEW = 64
 # Bets, as parts of the largest that no loss can ruin.
 _BETS = np.geomspace(0.02, 0.98, 12)
-# Multiples of it, less whole numbers, are spread evenly over [0, 1], however many there are.
+# Its multiples, less whole numbers, are spread evenly over [0, 1], however many there are.
 GOLDEN = (np.sqrt(5) - 1) / 2
 # The part of alpha for one row of each cluster, or more where clusters have little else; all rows
 # have the rest. A large part costs these little, because their evidence is exponential.

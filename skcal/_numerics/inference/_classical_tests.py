@@ -10,10 +10,17 @@ from scipy.special import bdtr, betainc, chdtrc, chdtri, fdtrc, gammaincc, ndtr,
 from skcal._numerics.inference._brownian import exceed_maximum, exceed_range
 from skcal._numerics.inference._cluster_signs import find_design_effect
 from skcal._numerics.inference._effective_rows import find_degrees
+from skcal._tools._least_pvalue import carry_least
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
 # A sum that is less, in parts of that of the sizes of its terms, is 0.
 _ROUNDING = 1e-14
+
+
+def unite_pvalues(*pvalues):
+    """The p-value of the hypotheses of several tests together (Bonferroni)."""
+    least = min(pvalues)
+    return carry_least(min(len(pvalues) * least, 1.0), least)
 
 
 def clip_pvalue(pvalue):

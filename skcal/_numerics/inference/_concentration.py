@@ -5,10 +5,7 @@ from scipy.special import stdtr
 
 from skcal._numerics.distributions._concentration import list_parts
 from skcal._numerics.inference._classical_tests import clip_pvalue
-from skcal._numerics.inference._effective_rows import LEAST_REST
-
-# Degrees of freedom if a single part matters, which tells nothing of the variance.
-_LEAST_DEGREES = 0.1
+from skcal._numerics.inference._effective_rows import LEAST_REST, find_degrees
 
 
 def assess_area(targets, predictions, weights, member, alternative):
@@ -28,7 +25,7 @@ def assess_area(targets, predictions, weights, member, alternative):
     squares = (pulls / unit) ** 2
     variance = squares.sum()
     statistic = float(parts.sum() / (unit * np.sqrt(variance)))
-    degrees = max(variance**2 / (squares @ squares) - 1, _LEAST_DEGREES)
+    degrees = find_degrees(squares @ squares / variance**2)
     signs = {"two-sided": -abs(statistic), "greater": -statistic, "less": statistic}
     n_tails = 2 if alternative == "two-sided" else 1
     return statistic, clip_pvalue(n_tails * stdtr(degrees, signs[alternative])), area

@@ -26,6 +26,7 @@ from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtrit
 _LEAST = 1e-300
 # If one cluster has all the information, nothing is known, up to rounding.
 LEAST_REST = 1e-3
+# Degrees of freedom where a single part matters, which tells nothing of the variance.
 _LEAST_DEGREES = 0.1
 # Rows of one outcome whose weights tell what weights near them are.
 _NEAREST = 30

@@ -64,7 +64,7 @@ class CellError(NamedTuple):
 
 
 class CellBounds(NamedTuple):
-    """As in `CellError`."""
+    """What bounds the error in cells; fields are those of `CellError`."""
 
     high: float
     plain_size: float

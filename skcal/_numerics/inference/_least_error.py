@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skcal._numerics.inference._cluster_signs import find_design_effect
 from skcal._numerics.inference._verdict import find_variance, widen_reach
 
 _N_HALVINGS = 5
@@ -43,9 +44,7 @@ def find_least_error(predictions, outcomes, shares, cell, member=None, *, reach,
     effect = 1.0
     if member is not None:
         member = unit = member[order]
-        pulls = shares * residuals
-        alone, together = pulls @ pulls, np.bincount(member, pulls)
-        effect = max(together @ together / alone, 1.0) if alone > 0 else 1.0
+        effect = max(find_design_effect(shares * residuals, member), 1.0)
     n_units, n_cells = int(unit.max()) + 1, int(cell.max()) + 1
     if n_units < 2:
         return LeastError(0.0, 0.0)

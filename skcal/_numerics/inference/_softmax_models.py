@@ -37,8 +37,8 @@ _NOTHING_NEW = 1e-6
 # Directions in which the information is a smaller share of the largest are not told apart.
 _FLAT = 1e-12
 _SMALLEST = 1e-15
-# An error from one average row of more than this times the estimate, and the unit, is that of an
-# infinite one: else 1 row in 1e6 would have to tell all.
+# An estimate is infinite if its error from one average row is more than this times the estimate and
+# its unit: a finite one would rest on 1 row in 1e6.
 _LARGEST_ERROR = 1e3
 _LEAST_DEGREES = 0.1
 # Mean losses that differ by less do so by rounding.

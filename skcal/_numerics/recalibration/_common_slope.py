@@ -29,9 +29,10 @@ class CommonSlope(NamedTuple):
 
 
 def compare_updates(logits, outcomes, mass):
-    """A `CommonSlope` without a change, with intercepts, and with a slope too where it is known.
+    """Each `CommonSlope` from the smallest to the largest, and p-values of tests against the last.
 
-    And p-values of all but the last against it. Rows of logits sum to 0, `mass` to 1.
+    They are without a change, with intercepts, and with a slope too where it is known. Rows of
+    logits sum to 0, `mass` to 1.
     """
     n_classes = logits.shape[1]
     none = CommonSlope(1.0, np.zeros(n_classes), measure_loss(logits, outcomes, mass))
@@ -64,7 +65,7 @@ def fit_common_slope(logits, targets, mass):
 
 
 def fit_shift(logits, targets, mass):
-    """The same with a slope of 1."""
+    """The `CommonSlope` of slope 1 with the least mean log loss."""
     problem = _Problem(logits - logits[:, :1], targets, mass, slope=1.0)
     # Intercepts of rare classes are to be as exact as others.
     last = _LAST_DECREMENT * (mass @ targets).min()
