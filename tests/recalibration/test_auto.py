@@ -533,11 +533,12 @@ def test_few_values_of_logits_and_of_weighted_rows():
     """Only differences of logits tell, and weights count rows."""
     rng = np.random.default_rng(0)
     z, y = rng.normal(size=400), rng.integers(2, size=400)
+    shift = rng.integers(50, size=400)
     values, labels = np.repeat(np.linspace(0.1, 0.9, 12), 19)[:, None], np.arange(228) % 2
     for few, rows, target, options in (
         (False, np.column_stack([-z, 0 * z]), y, {"input": "logits"}),
         (False, np.column_stack([0 * z, z]), y, {"input": "logits"}),
-        (True, np.column_stack([z, z + z.round()]), y, {"input": "logits"}),
+        (True, shift[:, None] + np.column_stack([0 * z, z.round()]), y, {"input": "logits"}),
         (False, values, labels, {}),
         (True, np.tile(values, (2, 1)), np.tile(labels, 2), {}),
     ):
